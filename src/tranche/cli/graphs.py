@@ -1,0 +1,120 @@
+"""The graph of a project as text, Mermaid, DOT or JSON. Keys never show in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tranche.cli.views import script_view
+from tranche.model.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow: data that a script reads, or writes; `triggers` if it starts the script."""
+
+    source: str
+    target: str
+    triggers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The nodes and arrows of a project."""
+
+    scripts: tuple[str, ...]
+    assets: tuple[str, ...]
+    sources: tuple[str, ...]
+    edges: tuple[Edge, ...]
+
+
+def picture(project: Project) -> Picture:
+    made = dict.fromkeys(str(asset) for script in project.scripts for asset in script.writes)
+    edges: dict[Edge, None] = {}
+    sources: dict[str, None] = {}
+    for script in project.scripts:
+        awaited = {str(trigger.asset) for trigger in script.triggers_on()}
+        for asset in dict.fromkeys(
+            [*(str(t.asset) for t in script.triggers_on()), *map(str, script.reads)]
+        ):
+            if asset not in made:
+                sources[asset] = None
+            edges[Edge(asset, script.name, asset in awaited)] = None
+        for asset in map(str, script.writes):
+            edges[Edge(script.name, asset)] = None
+    names = tuple(script.name for script in project.scripts)
+    return Picture(names, tuple(made), tuple(sources), tuple(edges))
+
+
+def as_text(project: Project) -> Iterable[str]:
+    """One block per script: what goes in, what comes out."""
+    for script in project.scripts:
+        view = script_view(script)
+        about = [view["partitioning"], view["strategy"]]
+        described = ", ".join(text for text in about if text)
+        yield f"{script.name}{f'  ({described})' if described else ''}"
+        awaited = set(view["on"])
+        for asset in dict.fromkeys([*view["on"], *view["reads"]]):
+            yield f"  {'⚡' if asset in awaited else '←'} {asset}"
+        for asset in view["writes"]:
+            yield f"  → {asset}"
+        for test in view["tests"]:
+            yield f"    ✓ {test}"
+        for transform in view["layout"]:
+            yield f"    ▤ {transform}"
+
+
+def as_mermaid(project: Project) -> Iterable[str]:
+    drawn = picture(project)
+    ids = {node: f"n{n}" for n, node in enumerate([*drawn.sources, *drawn.scripts, *drawn.assets])}
+    yield "graph LR"
+    for node in drawn.sources:
+        yield f'  {ids[node]}[("{_mermaid(node)}")]'
+    for node in drawn.scripts:
+        yield f'  {ids[node]}["{_mermaid(node)}"]'
+    for node in drawn.assets:
+        yield f'  {ids[node]}[("{_mermaid(node)}")]'
+    for edge in drawn.edges:
+        arrow = "==>" if edge.triggers else "-->"
+        yield f"  {ids[edge.source]} {arrow} {ids[edge.target]}"
+
+
+def as_dot(project: Project) -> Iterable[str]:
+    drawn = picture(project)
+    yield "digraph tranche {"
+    yield "  rankdir=LR;"
+    for node in drawn.sources:
+        yield f"  {_dot(node)} [shape=cylinder, style=dashed];"
+    for node in drawn.scripts:
+        yield f"  {_dot(node)} [shape=box];"
+    for node in drawn.assets:
+        yield f"  {_dot(node)} [shape=cylinder];"
+    for edge in drawn.edges:
+        style = " [style=bold]" if edge.triggers else ""
+        yield f"  {_dot(edge.source)} -> {_dot(edge.target)}{style};"
+    yield "}"
+
+
+def as_json(project: Project) -> dict[str, Any]:
+    drawn = picture(project)
+    return {
+        "scripts": [script_view(script) for script in project.scripts],
+        "assets": list(drawn.assets),
+        "sources": list(drawn.sources),
+        "edges": [
+            {"from": edge.source, "to": edge.target, "triggers": edge.triggers}
+            for edge in drawn.edges
+        ],
+    }
+
+
+def _mermaid(text: str) -> str:
+    return (
+        text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    )
+
+
+def _dot(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

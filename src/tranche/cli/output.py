@@ -1,0 +1,115 @@
+"""What commands print: words and tables for people, or one JSON value for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tranche.model.rows import Rows
+
+STATUS_STYLE = {
+    "succeeded": "green",
+    "failed": "red",
+    "skipped": "yellow",
+    "cancelled": "yellow",
+    "running": "cyan",
+}
+
+
+@dataclass
+class Output:
+    """Where a command's words go. With `json`, standard output holds the JSON alone."""
+
+    json: bool = False
+    debug: bool = False
+
+    @cached_property
+    def console(self) -> Console:
+        from rich.console import Console
+
+        return Console(highlight=False, soft_wrap=True)
+
+    @cached_property
+    def notes(self) -> Console:
+        """For warnings and progress; a copy of standard error that Spark's start cannot redirect."""
+        from rich.console import Console
+
+        stream = os.fdopen(os.dup(2), "w", buffering=1) if _has_descriptor() else sys.stderr
+        return Console(file=stream, highlight=False, soft_wrap=True)
+
+    def value(self, value: Any) -> None:
+        """The JSON of a command."""
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n")
+        sys.stdout.flush()
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        self.console.print(text, style=style, markup=False)
+
+    def warn(self, text: str) -> None:
+        self.notes.print(f"warning: {text}", style="yellow", markup=False)
+
+    def error(self, text: str) -> None:
+        self.notes.print(f"error: {text}", style="red", markup=False)
+
+    def table(self, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in headings:
+            table.add_column(heading, overflow="fold")
+        for row in rows:
+            cells = [shown(cell) for cell in row]
+            table.add_row(*(Text(cell, style=STATUS_STYLE.get(cell, "")) for cell in cells))
+        self.console.print(table)
+
+    def rows(self, rows: Rows) -> None:
+        if not rows.columns:
+            self.line("done")
+            return
+        self.table((name for name, _ in rows.columns), rows.values)
+        count = f"{len(rows.values)} row{'' if len(rows.values) == 1 else 's'}"
+        self.line(f"{count}, and more; raise --limit to see them" if rows.more else count, "dim")
+
+
+def shown(value: Any) -> str:
+    """A value in a table.
+
+    >>> shown(None), shown(True), shown("a\\nb")
+    ('NULL', 'true', 'a\\\\nb')
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    text = str(value)
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def instant(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value) if len(value.as_tuple().digits) <= 15 else str(value)
+    return str(value)
+
+
+def _has_descriptor() -> bool:
+    try:
+        return sys.stderr.fileno() == 2
+    except (OSError, ValueError, AttributeError):
+        return False

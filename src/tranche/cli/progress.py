@@ -1,0 +1,69 @@
+"""What a person sees while a run works."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tranche.cli.output import STATUS_STYLE, Output, shown
+from tranche.model.plan import Plan, Step
+from tranche.run.runner import Progress, StepResult
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+_SIGN = {"succeeded": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
+
+
+class RunProgress(Progress):
+    """One line per step when it ends, and a spinner with the step at hand on a terminal."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._spinner: Status | None = None
+        self._began = 0.0
+
+    def say(self, text: str) -> None:
+        """Shows what is going on, on a terminal only."""
+        self.quiet()
+        if self._output.notes.is_terminal:
+            self._spinner = self._output.notes.status(text)
+            self._spinner.start()
+
+    def quiet(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def run_started(self, run: str, plan: Plan) -> None:
+        for warning in plan.warnings:
+            self._output.warn(warning)
+
+    def step_started(self, step: Step) -> None:
+        self._began = time.monotonic()
+        self.say(_named(step))
+
+    def step_retried(self, step: Step, error: str, delay: float) -> None:
+        self.quiet()
+        self._output.warn(f"{_named(step)}: {error}; trying again in {delay:g} s")
+        self.say(_named(step))
+
+    def step_finished(self, step: Step, result: StepResult) -> None:
+        self.quiet()
+        record = result.record
+        text = f"{_SIGN[record.status]} {_named(step)}"
+        if record.status == "succeeded":
+            rows = "" if record.rows is None else f"  {record.rows} rows"
+            text += f"{rows}  {time.monotonic() - self._began:.1f} s"
+        elif record.error is not None:
+            text += f"  {record.status}: {record.error}"
+        style = STATUS_STYLE[record.status]
+        if not self._output.json:
+            self._output.line(text, style)
+        elif self._output.notes.is_terminal:
+            self._output.notes.print(text, style=style, markup=False)
+
+
+def _named(step: Step) -> str:
+    key = "" if step.partition is None else f" {shown(step.partition)}"
+    return f"{step.script.label}{key}"

@@ -1,0 +1,92 @@
+"""Values as JSON: the shapes that programs may rely on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tranche.cli.output import instant
+from tranche.model.plan import Plan
+from tranche.model.run import PartitionState
+from tranche.model.script import Script
+from tranche.run.runner import RunResult, StepResult
+
+
+def run_view(result: RunResult) -> dict[str, Any]:
+    return {
+        "run": result.id,
+        "status": result.status,
+        "steps": [step_view(step) for step in result.steps],
+        "warnings": list(result.warnings),
+    }
+
+
+def step_view(step: StepResult) -> dict[str, Any]:
+    record = step.record
+    view: dict[str, Any] = {
+        "script": record.script,
+        "asset": record.asset,
+        "partition": record.partition,
+        "status": record.status,
+        "strategy": record.strategy,
+        "rows": record.rows,
+        "snapshot": record.snapshot,
+        "tests": [],
+        "error": record.error,
+    }
+    if step.result is not None:
+        view["result"] = step.result.records()
+        view["more"] = step.result.more
+    return view
+
+
+def plan_view(plan: Plan) -> dict[str, Any]:
+    return {
+        "target": plan.request.target,
+        "fire_time": instant(plan.request.fire_time),
+        "steps": [
+            {
+                "script": step.script.name,
+                "asset": str(step.script.asset) if step.script.asset else None,
+                "partition": step.partition,
+                "strategy": step.strategy,
+                "needs": [plan.steps[position].script.name for position in step.needs],
+                "verdict": step.verdict,
+                "reason": step.reason,
+            }
+            for step in plan.steps
+        ],
+        "warnings": list(plan.warnings),
+    }
+
+
+def partition_view(state: PartitionState) -> dict[str, Any]:
+    return {
+        "partition": state.partition,
+        "status": state.status,
+        "rows": state.rows,
+        "snapshot": state.snapshot,
+        "run": state.run,
+        "at": instant(state.at),
+        "error": state.error,
+    }
+
+
+def script_view(script: Script) -> dict[str, Any]:
+    annotations = script.annotations
+    made = annotations.materialize
+    return {
+        "script": script.name,
+        "path": script.path,
+        "asset": str(script.asset) if script.asset else None,
+        "partitioning": annotations.partitioning.describe() if annotations.partitioning else None,
+        "strategy": made.strategy.name if made else None,
+        "on": [str(trigger.asset) for trigger in script.triggers_on()],
+        "reads": [str(asset) for asset in script.reads],
+        "writes": [str(asset) for asset in script.writes],
+        "layout": [str(transform) for transform in annotations.layout],
+        "tests": [str(test) for test in annotations.data_tests],
+        "arguments": [
+            {"name": a.name, "type": a.type, "default": a.default, "required": a.required}
+            for a in annotations.arguments
+        ],
+    }

@@ -1,0 +1,186 @@
+"""Spark: started once per process, one session per attempt."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+from pyspark.sql import SparkSession
+
+from tranche.errors import EngineUnavailable, NotBuiltYet
+from tranche.lake.catalogs import lake_conf, packages, prepare_folders
+from tranche.lake.jars import JarCache
+from tranche.model.project import Settings
+
+_OLDEST_JAVA = 17
+
+
+class Spark:
+    """The Spark of one project."""
+
+    def __init__(self, settings: Settings, *, debug: bool = False) -> None:
+        self._settings = settings
+        self._debug = debug
+        self._root: SparkSession | None = None
+        self._lock = threading.Lock()
+
+    def open(self, time_zone: str = "UTC") -> SparkSession:
+        """A new session with its own settings, temporary views and time zone."""
+        session = self._started().newSession()
+        session.conf.set("spark.sql.session.timeZone", time_zone)
+        return session
+
+    def close(self) -> None:
+        if self._root is not None:
+            self._root.stop()
+            self._root = None
+
+    @property
+    def log(self) -> Path:
+        """Where Spark's own words go."""
+        return Path(self._settings.home) / "spark.log"
+
+    def _started(self) -> SparkSession:
+        with self._lock:
+            if self._root is None:
+                self._root = self._start()
+            return self._root
+
+    def _start(self) -> SparkSession:
+        if self._settings.spark.remote is not None:
+            raise NotBuiltYet(
+                "spark.remote cannot be used yet", "set spark.master in tranche.toml for now"
+            )
+        conf = {**self._base_conf(), **lake_conf(self._settings), **self._settings.spark.conf}
+        check_java()
+        try:
+            prepare_folders(self._settings)
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineUnavailable(
+                f"the folder {error.filename} cannot be made: {error.strerror}",
+                "check the permissions of the project folder",
+            ) from None
+        handler = signal.getsignal(signal.SIGINT)
+        session = self._with_jars(conf)
+        # Spark installs a handler that cancels its own jobs only; ours must win.
+        if threading.current_thread() is threading.main_thread() and handler is not None:
+            signal.signal(signal.SIGINT, handler)
+        # PySpark repeats every failure as JSON on standard error; ours is enough.
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        return session
+
+    def _with_jars(self, conf: dict[str, str]) -> SparkSession:
+        jars = JarCache(packages(self._settings))
+        extra = [jar for jar in conf.pop("spark.jars", "").split(",") if jar]
+        found = jars.found()
+        if found is None:
+            jars.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(jars.lock):
+                found = jars.found()
+                if found is None:
+                    wanted = [*jars.packages, *filter(None, [conf.pop("spark.jars.packages", "")])]
+                    first = {
+                        **conf,
+                        "spark.jars.packages": ",".join(wanted),
+                        "spark.jars.ivy": str(jars.folder),
+                    }
+                    session = self._launch(first)
+                    jars.remember()
+                    return session
+        return self._launch({**conf, "spark.jars": ",".join([*map(str, found), *extra])})
+
+    def _launch(self, conf: dict[str, str]) -> SparkSession:
+        builder = SparkSession.builder
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        try:
+            with _quiet(self.log) if not self._debug else _as_it_is():
+                session = builder.getOrCreate()
+            session.sparkContext.setLogLevel("WARN" if self._debug else "ERROR")
+        except Exception as error:
+            raise EngineUnavailable(
+                f"Spark did not start: {_first_line(error)}",
+                f"see {self.log}" if not self._debug else "see the messages above",
+            ) from error
+        return session
+
+    def _base_conf(self) -> dict[str, str]:
+        conf = {
+            "spark.app.name": f"tranche {self._settings.name}",
+            "spark.master": self._settings.spark.master,
+            "spark.driver.memory": _driver_memory(),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
+            # Otherwise Spark replaces ${…} inside the literals of scripts.
+            "spark.sql.variable.substitute": "false",
+        }
+        if self._settings.spark.master.startswith("local"):
+            conf["spark.driver.host"] = "127.0.0.1"
+            conf["spark.driver.bindAddress"] = "127.0.0.1"
+        return conf
+
+
+def check_java() -> None:
+    """Says what to install when there is no Java; its version is looked at only if Spark fails."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return
+    if shutil.which("java") is None:
+        raise EngineUnavailable(
+            "there is no Java, and Spark needs one",
+            f"install Java {_OLDEST_JAVA} or newer, as in 'apt-get install"
+            f" openjdk-{_OLDEST_JAVA}-jre-headless', or set JAVA_HOME",
+        )
+
+
+def _driver_memory() -> str:
+    """Two fifths of the machine, between 1 and 8 GiB."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return "2g"
+    return f"{max(1, min(8, int(total * 0.4 / 2**30)))}g"
+
+
+@contextmanager
+def _quiet(log: Path) -> Iterator[None]:
+    """Sends what is written to standard output and error to a file.
+
+    The process that Spark starts inherits these, so its words stay out of ours for good.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    with log.open("wb") as file:
+        try:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            yield
+        finally:
+            os.dup2(saved[0], 1)
+            os.dup2(saved[1], 2)
+            os.close(saved[0])
+            os.close(saved[1])
+
+
+@contextmanager
+def _as_it_is() -> Iterator[None]:
+    yield
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__

@@ -1,0 +1,121 @@
+"""Arguments of scripts: their types, and which texts are values of a type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+_ALIASES: Final = {
+    "text": "string",
+    "varchar": "string",
+    "integer": "int",
+    "long": "bigint",
+    "short": "smallint",
+    "byte": "tinyint",
+    "real": "float",
+    "bool": "boolean",
+    "numeric": "decimal(10,0)",
+    "dec": "decimal(10,0)",
+    "decimal": "decimal(10,0)",
+    "timestamptz": "timestamp",
+    "timestamp_ltz": "timestamp",
+}
+_INTEGERS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_EXAMPLES: Final = {
+    "string": "any text",
+    "boolean": "true or false",
+    "float": "a number, as 1.5",
+    "double": "a number, as 1.5",
+    "date": "a date, as 2026-05-16",
+    "timestamp": "a time, as 2026-05-16T09:30:00",
+    "timestamp_ntz": "a time, as 2026-05-16T09:30:00",
+}
+_DECIMAL = re.compile(r"(?:decimal|numeric|dec)\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_VARCHAR = re.compile(r"(?:varchar|char)\(\s*\d+\s*\)")
+
+TYPES: Final = (
+    "string",
+    *_INTEGERS,
+    "float",
+    "double",
+    "decimal(p,s)",
+    *tuple(_EXAMPLES)[4:],
+    "boolean",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A value that a run may give: `$name (type) [= default]`."""
+
+    name: str
+    type: str
+    default: str | None = None
+    required: bool = True
+    line: int = 0
+
+
+def argument_type(text: str) -> str | None:
+    """Spark's name of a type, or None if there is no such type.
+
+    >>> argument_type("TEXT"), argument_type("decimal(12, 2)"), argument_type("map")
+    ('string', 'decimal(12,2)', None)
+    """
+    name = text.strip().lower()
+    name = _ALIASES.get(name, name)
+    if name in _INTEGERS or name in _EXAMPLES:
+        return name
+    if _VARCHAR.fullmatch(name):
+        return "string"
+    match = _DECIMAL.fullmatch(name)
+    if match is None:
+        return None
+    precision, scale = int(match[1]), int(match[2] or 0)
+    return f"decimal({precision},{scale})" if 0 < precision <= 38 and scale <= precision else None
+
+
+def accepts(type_: str, text: str) -> bool:
+    """Whether a text is a value of a type.
+
+    >>> accepts("date", "2026-05-16"), accepts("date", "16 May"), accepts("tinyint", "300")
+    (True, False, False)
+    """
+    if type_ == "string":
+        return True
+    if type_ == "boolean":
+        return text.lower() in ("true", "false")
+    try:
+        if type_ in _INTEGERS:
+            bits = _INTEGERS[type_] - 1
+            return re.fullmatch(r"[+-]?\d+", text) is not None and -(2**bits) <= int(text) < 2**bits
+        if type_ in ("float", "double"):
+            float(text)
+        elif type_ == "date":
+            date.fromisoformat(text)
+        elif type_ in ("timestamp", "timestamp_ntz"):
+            datetime.fromisoformat(text)
+        else:
+            return _fits_decimal(type_, Decimal(text))
+    except (ValueError, InvalidOperation):
+        return False
+    return True
+
+
+def looks_like(type_: str) -> str:
+    """What a value of a type looks like, in words."""
+    if type_ in _INTEGERS:
+        return f"a whole number of {_INTEGERS[type_]} bits"
+    return _EXAMPLES.get(type_, f"a number that fits {type_}")
+
+
+def _fits_decimal(type_: str, value: Decimal) -> bool:
+    match = _DECIMAL.fullmatch(type_)
+    if match is None or not value.is_finite():
+        return False
+    precision, scale = int(match[1]), int(match[2] or 0)
+    _, digits, exponent = value.normalize().as_tuple()
+    places = max(0, -int(exponent))
+    return places <= scale and max(len(digits) + int(exponent), 0) <= precision - scale

@@ -1,0 +1,171 @@
+"""Partitionings: the rules that divide assets, and the universe of their keys.
+
+A partitioning knows which texts are its keys (`validate`), what one looks like (`example`), how it
+is written in an annotation (`describe`) and, where keys are periods, which instants belong to each
+(`window`). It holds no clock: what depends on the time takes `now`.
+
+The parts, each importing only those above it:
+
+    partitioning_text       what a key may hold, how options are quoted
+    partitioning_zone       time zones: which offset holds when
+    partitioning_period     hours to years, numbered
+    partitioning_format     strftime patterns that render keys and read them
+    partitioning_calendar   kind, time zone and format together: labels, windows
+    partitioning_range      KeyRange, a sequence that is not listed
+    partitioning_time       Hourly … Yearly
+    partitioning_named      Static, Dynamic
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, TypeAlias
+
+from tranche.errors import KeyRejected, PartitioningError
+from tranche.model.partitioning_calendar import Window
+from tranche.model.partitioning_named import Dynamic, Static
+from tranche.model.partitioning_range import KeyRange
+from tranche.model.partitioning_text import shown
+from tranche.model.partitioning_time import (
+    Daily,
+    Hourly,
+    Monthly,
+    Quarterly,
+    TimePartitioning,
+    Weekly,
+    Yearly,
+)
+
+__all__ = [
+    "Composite",
+    "Daily",
+    "Dimension",
+    "Dynamic",
+    "Hourly",
+    "KeyRange",
+    "Monthly",
+    "Partitioning",
+    "Quarterly",
+    "Static",
+    "TimePartitioning",
+    "Weekly",
+    "Window",
+    "Yearly",
+]
+
+Dimension: TypeAlias = Hourly | Daily | Weekly | Monthly | Quarterly | Yearly | Static | Dynamic
+_DIMENSIONS = (Hourly, Daily, Weekly, Monthly, Quarterly, Yearly, Static, Dynamic)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Composite:
+    r"""Several named dimensions; a key has a segment for each, with ``|`` between them.
+
+    >>> rule = Composite([("day", Daily()), ("region", Static(["us", "eu"]))])
+    >>> rule.describe()
+    'day: daily | region: static keys="us,eu"'
+    >>> rule.parse("2026-05-01|eu")
+    ('2026-05-01', 'eu')
+    >>> print(rule.join(["2026-05-01", "a|b"]))
+    2026-05-01|a\|b
+    """
+
+    kind: ClassVar[str] = "composite"
+
+    dimensions: tuple[tuple[str, Dimension], ...]
+
+    def __init__(self, dimensions: Iterable[tuple[str, Dimension]]) -> None:
+        pairs = tuple((name, dimension) for name, dimension in dimensions)
+        names = [name for name, _ in pairs]
+        if len(pairs) < 2:
+            raise PartitioningError(
+                f"a composite partitioning needs two dimensions, and this has {len(pairs)}",
+                "use the one as it is, or add another",
+            )
+        for name, dimension in pairs:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise PartitioningError(
+                    f"{shown(name)} cannot name a dimension",
+                    "use letters, digits and underscores, such as 'region'",
+                )
+            if names.count(name) > 1:
+                raise PartitioningError(
+                    f"two dimensions are named {name!r}", "give each its own name"
+                )
+            if isinstance(dimension, Composite):
+                raise PartitioningError(
+                    f"dimension {name!r} is composite itself", "put all dimensions side by side"
+                )
+            if not isinstance(dimension, _DIMENSIONS):
+                raise PartitioningError(
+                    f"dimension {name!r} is {shown(dimension)}, which is no partitioning",
+                    "use Daily(), Static([…]) or the like",
+                )
+        object.__setattr__(self, "dimensions", pairs)
+
+    def describe(self) -> str:
+        """The annotation's text for this partitioning."""
+        return " | ".join(f"{name}: {rule.describe()}" for name, rule in self.dimensions)
+
+    def example(self) -> str:
+        """Some key, to show what keys look like."""
+        return self.join(rule.example() for _, rule in self.dimensions)
+
+    def join(self, segments: Iterable[str]) -> str:
+        """The key with these segments; a ``|`` or a backslash within one gets a backslash."""
+        given = tuple(segments)
+        if len(given) != len(self.dimensions):
+            raise self._rejected(given, f"it has {len(given)} of {len(self.dimensions)} segments")
+        if not all(isinstance(each, str) for each in given):
+            raise self._rejected(given, "a segment is text")
+        return "|".join(each.replace("\\", "\\\\").replace("|", "\\|") for each in given)
+
+    def split(self, key: str) -> tuple[str, ...]:
+        """The segments of a key, the reverse of `join`; `parse` looks at each of them too."""
+        if not isinstance(key, str):
+            raise self._rejected(key, "a key is text")
+        segments = [""]
+        chars = iter(key)
+        for char in chars:
+            if char == "|":
+                segments.append("")
+                continue
+            if char == "\\":
+                char = next(chars, "")
+                if char not in ("|", "\\"):
+                    raise self._rejected(key, "a backslash stands before a | or a backslash only")
+            segments[-1] += char
+        if len(segments) != len(self.dimensions):
+            raise self._rejected(key, f"it has {len(segments)} of {len(self.dimensions)} segments")
+        return tuple(segments)
+
+    def parse(self, key: str) -> tuple[str, ...]:
+        """The segments of a key, each a key of its dimension."""
+        segments = self.split(key)
+        for (name, rule), segment in zip(self.dimensions, segments, strict=True):
+            try:
+                rule.validate(segment)
+            except KeyRejected as error:
+                raise KeyRejected(f"in {shown(key)}, {name}: {error.what}", error.remedy) from None
+        return segments
+
+    def validate(self, key: str) -> str:
+        """The key itself, or KeyRejected."""
+        self.parse(key)
+        return key
+
+    def ordinal(self, key: str) -> datetime | None:
+        """None: a key of several dimensions has no one place in time."""
+        self.validate(key)
+        return None
+
+    def _rejected(self, key: object, reason: str) -> KeyRejected:
+        return KeyRejected(
+            f"{shown(key)} is no composite key: {reason}",
+            f"its keys look like {self.example()!r}",
+        )
+
+
+Partitioning: TypeAlias = Dimension | Composite

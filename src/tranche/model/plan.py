@@ -1,0 +1,64 @@
+"""What a run would do: ordered steps, nothing executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from tranche.model.asset import AssetUri
+from tranche.model.script import Script
+
+Verdict: TypeAlias = Literal["run", "skip", "fail"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What somebody asks for. The fire time is fixed here and is the run's only clock."""
+
+    target: str
+    fire_time: datetime
+    partition: str | None = None
+    payload: Any = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputKey:
+    """An upstream asset and the key of it that a step reads; None is the asset as a whole."""
+
+    asset: AssetUri
+    partition: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One asset and one slice of it."""
+
+    position: int
+    script: Script
+    partition: str | None = None
+    ordinal: datetime | None = None
+    needs: tuple[int, ...] = ()
+    """Positions of the steps that must succeed first."""
+    arguments: tuple[tuple[str, str | None], ...] = ()
+    inputs: tuple[InputKey, ...] = ()
+    verdict: Verdict = "run"
+    reason: str | None = None
+    """Why it is skipped, or why it cannot work."""
+
+    @property
+    def strategy(self) -> str | None:
+        made = self.script.annotations.materialize
+        return made.strategy.name if made else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The steps of a run in the order in which they run."""
+
+    request: Request
+    steps: tuple[Step, ...]
+    warnings: tuple[str, ...] = ()

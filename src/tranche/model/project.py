@@ -1,0 +1,63 @@
+"""A loaded project: its settings and its scripts, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tranche.errors import Fault
+from tranche.model.script import Script
+
+LakeFormat: TypeAlias = Literal["iceberg", "delta", "parquet", "ducklake"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """Tables in one format and one catalog. The catalog is embedded when none is named."""
+
+    name: str
+    format: LakeFormat = "iceberg"
+    warehouse: str
+    catalog: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkSettings:
+    """How to reach Spark."""
+
+    master: str = "local[*]"
+    remote: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What tranche.toml says, with every default filled in and every path absolute."""
+
+    name: str
+    root: str
+    state_url: str
+    spark: SparkSettings
+    lakes: Mapping[str, Lake]
+    default_lake: str
+    target: str | None = None
+
+    @property
+    def home(self) -> str:
+        """The folder for everything that Tranche makes by itself."""
+        return f"{self.root}/.tranche"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """The settings, the scripts without faults, and the faults of the others."""
+
+    settings: Settings
+    scripts: tuple[Script, ...]
+    faults: tuple[Fault, ...] = ()
+    broken: tuple[str, ...] = ()
+    """The names of the scripts that have faults."""
+
+    def script(self, name: str) -> Script | None:
+        return next((script for script in self.scripts if script.name == name), None)

@@ -1,0 +1,120 @@
+"""What happened: runs, their steps and attempts, and the ledger of materializations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+RunStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
+StepStatus: TypeAlias = Literal["waiting", "running", "succeeded", "failed", "skipped", "cancelled"]
+AttemptStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
+Outcome: TypeAlias = Literal["succeeded", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One execution of a plan. Its fire time is the only clock that its steps ever see."""
+
+    id: str
+    target: str
+    status: RunStatus
+    fire_time: datetime
+    started_at: datetime
+    finished_at: datetime | None = None
+    partition: str | None = None
+    """The key that was asked for, when one was."""
+    payload: Any = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """One step of a run as the store keeps it."""
+
+    run: str
+    position: int
+    script: str
+    asset: str | None
+    partition: str | None
+    ordinal: datetime | None
+    strategy: str | None
+    status: StepStatus
+    rows: int | None = None
+    snapshot: str | None = None
+    error: str | None = None
+    """Why it failed, or why it was skipped."""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of a step."""
+
+    id: str
+    run: str
+    position: int
+    number: int
+    status: AttemptStatus
+    started_at: datetime
+    finished_at: datetime | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """What a step read: an upstream key with the materialization it had, or a source's snapshot."""
+
+    asset: str
+    partition: str | None = None
+    materialization: str | None = None
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Materialization:
+    """A ledger entry: this key, written by this run, at this snapshot, from these inputs.
+
+    An asset without partitions has one key, which is None.
+    """
+
+    id: str
+    asset: str
+    partition: str | None
+    ordinal: datetime | None
+    status: Outcome
+    run: str
+    attempt: str
+    fingerprint: str
+    started_at: datetime
+    finished_at: datetime
+    rows: int | None = None
+    digest: str | None = None
+    snapshot: str | None = None
+    inputs: tuple[Input, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """Where one key of an asset stands now.
+
+    `status`, `run` and `at` tell of the latest attempt; `rows`, `snapshot`, `digest`, `fingerprint`
+    and `materialization` of the latest success, which is what readers see.
+    """
+
+    asset: str
+    partition: str | None
+    ordinal: datetime | None
+    status: Outcome
+    run: str
+    at: datetime
+    error: str | None = None
+    materialization: str | None = None
+    rows: int | None = None
+    snapshot: str | None = None
+    digest: str | None = None
+    fingerprint: str | None = None

@@ -1,0 +1,76 @@
+"""The statements of a script, cut at the places where values and names go in.
+
+A statement keeps the user's own text. What Tranche puts in stands as holes between the pieces of
+text, so that at run time nothing has to be parsed and no value is ever spliced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tranche.model.asset import LakeTable
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The user's own text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHole:
+    """Where the key goes, or one dimension of it."""
+
+    dimension: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentHole:
+    """Where an argument goes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableHole:
+    """Where the identifier of a lake's table goes."""
+
+    table: LakeTable
+    pinned: bool = True
+    """Whether it is read at the snapshot that the table had when the step started."""
+
+
+PathPart: TypeAlias = Text | KeyHole | ArgumentHole
+
+
+@dataclass(frozen=True, slots=True)
+class FileHole:
+    """Where the rows of files go: `read_json('data/' || '{partition}' || '.json')`."""
+
+    format: Literal["json", "csv", "parquet"]
+    path: tuple[PathPart, ...]
+    options: tuple[tuple[str, str], ...] = ()
+    line: int = 0
+
+
+Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole
+
+StatementKind: TypeAlias = Literal["select", "setup", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement, ready to be bound."""
+
+    kind: StatementKind
+    parts: tuple[Part, ...]
+    line: int
+
+    def tables(self) -> Iterator[TableHole]:
+        return (part for part in self.parts if isinstance(part, TableHole))
+
+    def files(self) -> Iterator[FileHole]:
+        return (part for part in self.parts if isinstance(part, FileHole))

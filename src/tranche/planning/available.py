@@ -1,0 +1,38 @@
+"""What a script asks for that this version does not do yet."""
+
+from __future__ import annotations
+
+from tranche.model.mapping import Mapper
+from tranche.model.partitioning import Composite, TimePartitioning
+from tranche.model.script import Script
+from tranche.model.strategy import Manual, Replace
+
+
+def not_built_yet(script: Script) -> str | None:
+    """The first thing that a run of this script would need and cannot have, as a sentence."""
+    annotations = script.annotations
+    made = annotations.materialize
+    partitioning = annotations.partitioning
+    if script.language != "sql":
+        return "Python scripts cannot be run yet"
+    if annotations.dialect != "spark":
+        return f"scripts in the dialect {annotations.dialect} cannot be run yet"
+    if made is not None and not isinstance(made.strategy, Replace | Manual):
+        return f"the strategy {made.strategy.name} cannot be run yet, only replace and manual"
+    if made is not None and made.on_schema_change is not None:
+        return "on_schema_change cannot be chosen yet"
+    if annotations.data_tests:
+        return "data tests cannot be run yet, and a slice is not published untested"
+    if annotations.layout:
+        return "layouts cannot be applied yet"
+    if isinstance(partitioning, Composite):
+        return "partitionings of several dimensions cannot be run yet"
+    if isinstance(partitioning, TimePartitioning) and partitioning.lookback:
+        return "lookback cannot be run yet"
+    for trigger in script.triggers_on():
+        for name in ("wait", "deadline", "on_rerun"):
+            if getattr(trigger, name) is not None:
+                return f"{name}= of an 'on' line cannot be honoured yet"
+        if trigger.mapper not in (None, Mapper("identity"), Mapper("all")):
+            return f"the mapping {trigger.mapper} cannot be applied yet"
+    return None

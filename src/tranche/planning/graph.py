@@ -1,0 +1,146 @@
+"""Which script makes what, who reads it, and whom it triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from tranche.errors import Fault, Place
+from tranche.model.asset import AssetUri
+from tranche.model.script import Script
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The scripts of a project by name, joined by the assets that they write and read."""
+
+    scripts: Mapping[str, Script]
+    producers: Mapping[AssetUri, str]
+    upstream: Mapping[str, frozenset[str]]
+    """The scripts whose assets a script reads or waits for."""
+    triggered: Mapping[str, frozenset[str]]
+    """The scripts that a script's assets trigger: those with an `on` line for them."""
+
+    def producer(self, asset: AssetUri) -> Script | None:
+        name = self.producers.get(asset)
+        return self.scripts[name] if name is not None else None
+
+    def ancestors(self, names: Iterable[str]) -> frozenset[str]:
+        return _closure(names, self.upstream)
+
+    def descendants(self, names: Iterable[str]) -> frozenset[str]:
+        return _closure(names, self.triggered)
+
+    def ordered(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The given scripts, upstream first, by name where the order is free."""
+        chosen = frozenset(names)
+        sorter = TopologicalSorter({name: self._needs(name, chosen) for name in sorted(chosen)})
+        sorter.prepare()
+        order: list[str] = []
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready())
+            order += ready
+            sorter.done(*ready)
+        return tuple(order)
+
+    def _needs(self, name: str, chosen: frozenset[str]) -> frozenset[str]:
+        """What must run before a script, also across scripts that do not run."""
+        needed: set[str] = set()
+        seen: set[str] = set()
+        waiting = list(self.upstream[name])
+        while waiting:
+            other = waiting.pop()
+            if other in seen:
+                continue
+            seen.add(other)
+            if other in chosen:
+                needed.add(other)
+            else:
+                waiting += self.upstream[other]
+        return frozenset(needed)
+
+
+def build_graph(scripts: Sequence[Script]) -> Graph:
+    """The graph of scripts that have passed `graph_faults`."""
+    producers: dict[AssetUri, str] = {}
+    for script in scripts:
+        for asset in script.writes:
+            producers.setdefault(asset, script.name)
+    upstream: dict[str, frozenset[str]] = {}
+    triggered: dict[str, set[str]] = {script.name: set() for script in scripts}
+    for script in scripts:
+        awaited = {trigger.asset for trigger in script.triggers_on()}
+        upstream[script.name] = frozenset(
+            producers[asset]
+            for asset in (*script.reads, *awaited)
+            if producers.get(asset, script.name) != script.name
+        )
+        for asset in awaited:
+            if producers.get(asset, script.name) != script.name:
+                triggered[producers[asset]].add(script.name)
+    return Graph(
+        {script.name: script for script in scripts},
+        producers,
+        upstream,
+        {name: frozenset(names) for name, names in triggered.items()},
+    )
+
+
+def graph_faults(scripts: Sequence[Script]) -> tuple[Fault, ...]:
+    """Two writers of one asset, scripts that wait for themselves, and cycles."""
+    return (*_two_writers(scripts), *_cycles(scripts))
+
+
+def _two_writers(scripts: Sequence[Script]) -> Iterable[Fault]:
+    first: dict[AssetUri, Script] = {}
+    for script in scripts:
+        for asset in script.writes:
+            other = first.setdefault(asset, script)
+            if other is not script:
+                line = script.annotations.line("materialize")
+                yield Fault(
+                    Place(script.path, line),
+                    f"{asset} is written by {other.path} too",
+                    "let one script write it, or give one of them another table",
+                )
+
+
+def _cycles(scripts: Sequence[Script]) -> Iterable[Fault]:
+    for script in scripts:
+        for trigger in script.triggers_on():
+            if trigger.asset in script.writes:
+                yield Fault(
+                    Place(script.path, trigger.line),
+                    f"the script is triggered by {trigger.asset}, which it writes itself",
+                    "remove this 'on' line",
+                )
+    graph = build_graph(scripts)
+    try:
+        TopologicalSorter(graph.upstream).prepare()
+    except CycleError as error:
+        names: list[str] = list(reversed(error.args[1]))
+        script = graph.scripts[min(names)]
+        start = names.index(script.name)
+        around = [*names[start:-1], *names[:start], script.name]
+        lines = [
+            t.line
+            for t in script.triggers_on()
+            if graph.producers.get(t.asset) in names and graph.producers[t.asset] != script.name
+        ]
+        yield Fault(
+            Place(script.path, lines[0] if lines else 1),
+            f"scripts wait for each other: {' → '.join(around)}",
+            "remove one of the 'on' lines or reads between them",
+        )
+
+
+def _closure(names: Iterable[str], edges: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        for other in edges[waiting.pop()]:
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return frozenset(seen)

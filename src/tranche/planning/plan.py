@@ -1,0 +1,273 @@
+"""From a request to a plan. Command line, schedule and events all come through here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tranche.errors import (
+    ArgumentRejected,
+    MappingMissing,
+    NotPartitioned,
+    TrancheError,
+)
+from tranche.model.argument import accepts, looks_like
+from tranche.model.asset import AssetUri
+from tranche.model.mapping import Mapper
+from tranche.model.partitioning import Partitioning, TimePartitioning
+from tranche.model.plan import InputKey, Plan, Request, Step, Verdict
+from tranche.model.project import Project
+from tranche.model.script import Script
+from tranche.planning.available import not_built_yet
+from tranche.planning.graph import Graph, build_graph
+from tranche.planning.resolve import resolve
+from tranche.planning.targets import find_target
+from tranche.ports import StateReader
+
+
+def build_plan(project: Project, request: Request, state: StateReader) -> Plan:
+    """The steps that a request asks for, each with its key, in dependency order."""
+    graph = build_graph(project.scripts)
+    target = find_target(project, graph, request.target)
+    roots = set(target.scripts)
+    chosen = set(roots)
+    if target.upstream:
+        chosen |= graph.ancestors(roots)
+    if not request.only:
+        chosen |= graph.descendants(roots)
+    planner = _Planner(graph, request, state, roots)
+    steps = [planner.step(graph.scripts[name]) for name in graph.ordered(chosen)]
+    _check_request(request, steps)
+    return Plan(request=request, steps=tuple(steps), warnings=tuple(planner.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    partition: str | None = None
+    verdict: Verdict = "run"
+    reason: str | None = None
+
+
+class _Planner:
+    """Decides one step after the other; earlier steps hand their keys down."""
+
+    def __init__(self, graph: Graph, request: Request, state: StateReader, roots: set[str]) -> None:
+        self.graph = graph
+        self.request = request
+        self.state = state
+        self.roots = roots
+        self.steps: dict[str, Step] = {}
+        self.warnings: list[str] = []
+
+    def step(self, script: Script) -> Step:
+        needs = [
+            self.steps[name]
+            for name in sorted(self.graph.upstream[script.name])
+            if name in self.steps
+        ]
+        try:
+            decision = self.decide(script, needs)
+            arguments = self.arguments(script, decision.partition)
+        except TrancheError as error:
+            if script.name in self.roots:
+                raise
+            # A consumer that cannot work is its own failure, never its producer's.
+            decision, arguments = _Decision(None, "fail", str(error)), ()
+        step = Step(
+            position=len(self.steps),
+            script=script,
+            partition=decision.partition,
+            ordinal=_ordinal(script.partitioning, decision.partition),
+            needs=tuple(sorted(step.position for step in needs)),
+            arguments=arguments,
+            inputs=tuple(self.inputs(script, decision.partition)),
+            verdict=decision.verdict,
+            reason=decision.reason,
+        )
+        self.steps[script.name] = step
+        return step
+
+    def decide(self, script: Script, needs: Sequence[Step]) -> _Decision:
+        missing = not_built_yet(script)
+        if missing is not None:
+            return _Decision(None, "fail", f"{script.path}: {missing}")
+        for step in needs:
+            if step.verdict == "skip":
+                return _Decision(None, "skip", f"{step.script.label} is skipped")
+        decision = self.key(script, needs)
+        if (
+            decision.verdict == "run"
+            and script.annotations.trigger_all
+            and script.name not in self.roots
+        ):
+            waiting = self.waits_for(script, decision.partition)
+            if waiting is not None:
+                return _Decision(decision.partition, "skip", waiting)
+        return decision
+
+    def key(self, script: Script, needs: Sequence[Step]) -> _Decision:
+        partitioning = script.partitioning
+        if partitioning is None:
+            self.check_whole(script, needs)
+            return _Decision()
+        carried = self.carried(script, partitioning, needs)
+        if carried is not None:
+            return self.bounded(script, partitioning, carried)
+        resolved = resolve(partitioning, self.request)
+        if resolved.key is not None:
+            return _Decision(resolved.key)
+        return self.without_key(script, resolved.reason or "")
+
+    def bounded(self, script: Script, partitioning: Partitioning, key: str) -> _Decision:
+        """A key that came down a chain and that nobody asked for stays within the start."""
+        asked = self.request.partition is not None
+        if (
+            not asked
+            and isinstance(partitioning, TimePartitioning)
+            and partitioning.before_start(key)
+        ):
+            return self.without_key(script, f"it starts at {partitioning.start}, after {key}")
+        return _Decision(key)
+
+    def without_key(self, script: Script, reason: str) -> _Decision:
+        if script.managed:
+            self.warnings.append(f"{script.label} is skipped: {reason}")
+            return _Decision(None, "skip", reason)
+        self.warnings.append(f"{script.label} runs without a partition: {reason}")
+        return _Decision(None)
+
+    def carried(
+        self, script: Script, partitioning: Partitioning, needs: Sequence[Step]
+    ) -> str | None:
+        """The key that the upstream steps of this plan hand down."""
+        keys: dict[str, str] = {}
+        for step in needs:
+            upstream = step.script.partitioning
+            if upstream is None or step.partition is None:
+                continue
+            if not carries_over(upstream, partitioning, step.partition):
+                if step.script.name in self.triggering(script):
+                    raise MappingMissing(
+                        f"{step.script.label} is {upstream.kind} and {script.label} is"
+                        f" {partitioning.kind}: the key {step.partition!r} does not carry over",
+                        "mappings between different partitionings cannot be applied yet;"
+                        " run the consumer by itself with --only --partition",
+                    )
+                continue
+            keys[step.partition] = step.script.label
+        if len(keys) > 1:
+            found = " and ".join(f"{key!r} from {label}" for key, label in keys.items())
+            raise MappingMissing(
+                f"{script.label} would get two keys: {found}", "give one with --partition"
+            )
+        return next(iter(keys), None)
+
+    def check_whole(self, script: Script, needs: Sequence[Step]) -> None:
+        """An asset without partitions takes a partitioned one only as a whole."""
+        for trigger in script.triggers_on():
+            name = self.graph.producers.get(trigger.asset)
+            upstream = self.graph.scripts[name].partitioning if name is not None else None
+            triggered = any(step.script.name == name for step in needs)
+            if upstream is not None and triggered and trigger.mapper != Mapper("all"):
+                raise MappingMissing(
+                    f"{script.label} has no partitions and {trigger.asset} has",
+                    f"write 'on {trigger.asset} map=all' in {script.path} to rebuild it from all"
+                    " of them",
+                )
+
+    def triggering(self, script: Script) -> set[str]:
+        """The scripts whose assets stand in this script's `on` lines."""
+        assets = (trigger.asset for trigger in script.triggers_on())
+        return {self.graph.producers[asset] for asset in assets if asset in self.graph.producers}
+
+    def waits_for(self, script: Script, key: str | None) -> str | None:
+        """What a `trigger all` script still lacks for this key."""
+        lacking = []
+        for trigger in script.triggers_on():
+            name = self.graph.producers.get(trigger.asset)
+            if name in self.steps or name is None:
+                continue
+            upstream = self.graph.scripts[name].partitioning
+            wanted = key if upstream is not None else None
+            found = self.state.partition(str(trigger.asset), wanted)
+            if found is None or found.materialization is None:
+                lacking.append(
+                    str(trigger.asset) if wanted is None else f"{trigger.asset} {wanted}"
+                )
+        return f"it waits for {', '.join(lacking)}" if lacking else None
+
+    def arguments(self, script: Script, key: str | None) -> tuple[tuple[str, str | None], ...]:
+        given: Mapping[str, str] = self.request.arguments
+        values: list[tuple[str, str | None]] = []
+        for argument in script.annotations.arguments:
+            injected = argument.name == "partition" and script.partitioning is not None
+            if argument.name in given:
+                value: str | None = given[argument.name]
+            elif injected:
+                value = key
+            elif argument.required:
+                raise ArgumentRejected(
+                    f"{script.path} needs the argument ${argument.name} ({argument.type})",
+                    f"give it with --arg {argument.name}=<value>",
+                )
+            else:
+                value = argument.default
+            if value is not None and not accepts(argument.type, value):
+                raise ArgumentRejected(
+                    f"{value!r} is no {argument.type} for ${argument.name} of {script.path}",
+                    f"give {looks_like(argument.type)}",
+                )
+            values.append((argument.name, value))
+        return tuple(values)
+
+    def inputs(self, script: Script, key: str | None) -> list[InputKey]:
+        return [
+            InputKey(asset, self.input_key(script, asset, key))
+            for asset in script.reads
+            if asset not in script.writes
+        ]
+
+    def input_key(self, script: Script, asset: AssetUri, key: str | None) -> str | None:
+        upstream = self.graph.producer(asset)
+        if upstream is None or upstream.partitioning is None or script.partitioning is None:
+            return None
+        if key is None or not carries_over(upstream.partitioning, script.partitioning, key):
+            return None
+        return key
+
+
+def carries_over(upstream: Partitioning, downstream: Partitioning, key: str) -> bool:
+    """Whether an upstream key means the same slice downstream, so that it needs no mapping."""
+    if isinstance(upstream, TimePartitioning) and isinstance(downstream, TimePartitioning):
+        return upstream.kind == downstream.kind and upstream.pattern == downstream.pattern
+    if upstream.kind != downstream.kind:
+        return False
+    try:
+        downstream.validate(key)
+    except TrancheError:
+        return False
+    return True
+
+
+def _ordinal(partitioning: Partitioning | None, key: str | None):  # type: ignore[no-untyped-def]
+    return partitioning.ordinal(key) if partitioning is not None and key is not None else None
+
+
+def _check_request(request: Request, steps: Sequence[Step]) -> None:
+    """What was given must be of use to some step."""
+    if request.partition is not None and all(s.script.partitioning is None for s in steps):
+        raise NotPartitioned(
+            f"the key {request.partition!r} was given, and nothing that would run has partitions",
+            "leave --partition out, or add a partitioned line to the script",
+        )
+    taken = {a.name: None for s in steps for a in s.script.annotations.arguments}
+    for step in steps:
+        if step.script.partitioning is not None and step.script.partitioning.kind == "dynamic":
+            taken[step.script.partitioning.path[0]] = None  # type: ignore[union-attr]
+    for name in request.arguments:
+        if name not in taken:
+            known = ", ".join(f"${other}" for other in taken) or "none"
+            raise ArgumentRejected(
+                f"no step that would run takes the argument {name!r}",
+                f"the arguments are {known}; declare one with '-- ${name} (<type>)'",
+            )

@@ -1,0 +1,101 @@
+"""Which partition a run is for. Resolved once, at the top of a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from tranche.errors import (
+    NotBuiltYet,
+    PayloadKeyMissing,
+    PayloadKeyNotScalar,
+    PayloadMissing,
+    StaticKeyMissing,
+)
+from tranche.model.partitioning import (
+    Composite,
+    Dynamic,
+    Partitioning,
+    Static,
+    TimePartitioning,
+)
+from tranche.model.partitioning_zone import time_zone
+from tranche.model.plan import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A key, or the reason why there is none for this fire time."""
+
+    key: str | None
+    reason: str | None = None
+
+
+def resolve(partitioning: Partitioning, request: Request) -> Resolved:
+    """An explicit key, else the period of the fire time, else a value of the payload."""
+    if request.partition is not None:
+        return Resolved(partitioning.validate(request.partition))
+    if isinstance(partitioning, TimePartitioning):
+        return _from_clock(partitioning, request)
+    if isinstance(partitioning, Dynamic):
+        return Resolved(partitioning.validate(_from_payload(partitioning, request)))
+    if isinstance(partitioning, Static):
+        raise StaticKeyMissing(
+            "the run has no key, and static keys do not follow from the time",
+            f"give one with --partition: {', '.join(partitioning.keys())}",
+        )
+    if isinstance(partitioning, Composite):
+        raise NotBuiltYet(
+            "partitionings of several dimensions cannot be run yet", "use one dimension for now"
+        )
+    assert_never(partitioning)
+
+
+def _from_clock(partitioning: TimePartitioning, request: Request) -> Resolved:
+    fired = partitioning.key_at(request.fire_time)
+    if fired is not None and partitioning.lag:
+        fired = partitioning.shift(fired, -partitioning.lag)
+        if partitioning.before_start(fired):
+            fired = None
+    if fired is not None:
+        return Resolved(fired)
+    local = request.fire_time.astimezone(time_zone(partitioning.tz)).isoformat(timespec="seconds")
+    bounds = []
+    if partitioning.start is not None:
+        bounds.append(f"starts at {partitioning.start}")
+    if partitioning.end is not None:
+        bounds.append(f"ends at {partitioning.end}")
+    return Resolved(None, f"it {' and '.join(bounds)}, and the run fired at {local}")
+
+
+def _from_payload(partitioning: Dynamic, request: Request) -> str:
+    payload = request.payload if request.payload is not None else dict(request.arguments)
+    if isinstance(payload, dict) and isinstance(payload.get("trigger"), dict):
+        payload = payload["trigger"]
+    if payload is None or payload == {}:
+        raise PayloadMissing(
+            f"the key is read from the payload at {partitioning.key!r}, and the run has none",
+            "give one with --payload '{…}', or the key itself with --partition",
+        )
+    value: Any = payload
+    walked = "$"
+    for name in partitioning.path:
+        if not isinstance(value, dict) or name not in value:
+            found = ", ".join(map(str, value)) if isinstance(value, dict) else type(value).__name__
+            raise PayloadKeyMissing(
+                f"the payload has nothing at {partitioning.key!r}: {walked} holds {found or 'nothing'}",
+                f"send a payload with {name!r} there, or give the key with --partition",
+            )
+        value = value[name]
+        walked = f"{walked}.{name}"
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str() | int() | float():
+            return str(value)
+        case _:
+            kind = {dict: "an object", list: "a list", type(None): "null"}[type(value)]
+            raise PayloadKeyNotScalar(
+                f"the payload has {kind} at {partitioning.key!r}",
+                "a key is one text, number or boolean; point key= at one",
+            )

@@ -1,0 +1,265 @@
+"""tranche.toml: every setting has a default that works."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from tranche.errors import ConfigError, Place, ProjectNotFound
+from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
+
+CONFIG = "tranche.toml"
+PIPELINES = "pipelines"
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_NAME = re.compile(r"[^\W\d]\w*")
+_RESERVED_LAKES = ("spark_catalog", "system", "session", "global_temp")
+_TABLES: dict[str, tuple[str, ...]] = {
+    "project": ("name", "lake"),
+    "state": ("url",),
+    "spark": ("master", "remote", "conf"),
+    "lakes.*": ("format", "warehouse", "catalog"),
+}
+_TOP = ("project", "state", "spark", "lakes", "targets")
+_CATALOGS = ("rest", "hive", "glue", "jdbc")
+
+
+def find_root(start: Path) -> Path:
+    """The project that a folder belongs to: the nearest one at or above it."""
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / CONFIG).is_file() or (candidate / PIPELINES).is_dir():
+            return candidate
+    raise ProjectNotFound(
+        f"no project in {folder} or above it",
+        f"go into one, or make one with 'tranche init'; a project has a {CONFIG} or a"
+        f" {PIPELINES} folder",
+    )
+
+
+def load_settings(root: Path, target: str | None, environ: Mapping[str, str]) -> Settings:
+    """Reads tranche.toml, overlays a target, and fills in every default."""
+    path = root / CONFIG
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{CONFIG} cannot be read: {error}", "check its permissions") from None
+    return parse_settings(text, root, target, environ)
+
+
+def parse_settings(
+    text: str, root: Path, target: str | None, environ: Mapping[str, str]
+) -> Settings:
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise ConfigError(
+            f"no valid TOML: {error}",
+            "correct it; a text needs quotes, a table needs [brackets]",
+            place=Place(CONFIG, int(line[1]) if line else None),
+        ) from None
+    return _Reader(text, root, environ).settings(tables, target)
+
+
+class _Reader:
+    """Checks one file's settings; each complaint names the line."""
+
+    def __init__(self, text: str, root: Path, environ: Mapping[str, str]) -> None:
+        self.text = text
+        self.root = root
+        self.environ = environ
+
+    def error(self, what: str, remedy: str, word: str) -> ConfigError:
+        return ConfigError(what, remedy, place=Place(CONFIG, self.line(word)))
+
+    def line(self, word: str) -> int | None:
+        """The line on which a key or a table stands, as far as the text shows it."""
+        last = re.escape(word.rpartition(".")[2])
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if re.match(rf'\s*"?{last}"?\s*=', line) or re.match(rf'\s*\[.*\b{last}"?\]', line):
+                return number
+        return None
+
+    def settings(self, tables: dict[str, Any], target: str | None) -> Settings:
+        self.check_names(tables, _TOP, "")
+        merged = self.overlay(tables, target)
+        project = self.table(merged, "project")
+        lakes = self.lakes(merged)
+        default = self.default_lake(project, lakes)
+        state = self.table(merged, "state")
+        return Settings(
+            name=self.string(project, "project.name", self.root.name or "project"),
+            root=str(self.root),
+            state_url=self.state_url(
+                self.string(state, "state.url", "sqlite:///.tranche/state.db")
+            ),
+            spark=self.spark(merged),
+            lakes=lakes,
+            default_lake=default,
+            target=target,
+        )
+
+    def overlay(self, tables: dict[str, Any], target: str | None) -> dict[str, Any]:
+        targets = tables.get("targets", {})
+        if not isinstance(targets, dict) or not all(isinstance(t, dict) for t in targets.values()):
+            raise self.error("targets is no table", "write [targets.<name>.<table>]", "targets")
+        for name, overlay in targets.items():
+            self.check_names(overlay, ("state", "spark", "lakes"), f"targets.{name}")
+        if target is None:
+            return tables
+        if target not in targets:
+            known = ", ".join(targets) or "none is declared"
+            raise ConfigError(
+                f"no target {target!r} in {CONFIG}",
+                f"the targets are: {known}",
+                place=Place(CONFIG),
+            )
+        return _merged(tables, targets[target])
+
+    def table(self, tables: dict[str, Any], name: str) -> dict[str, Any]:
+        table = tables.get(name, {})
+        if not isinstance(table, dict):
+            raise self.error(f"{name} is no table", f"write [{name}]", name)
+        self.check_names(table, _TABLES[name], name)
+        return table
+
+    def check_names(self, table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+        for name in table:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(known)}"
+                full = f"{where}.{name}" if where else name
+                raise self.error(f"unknown setting {full!r}", hint, name)
+
+    def string(self, table: dict[str, Any], name: str, default: str) -> str:
+        value = table.get(name.rpartition(".")[2], default)
+        if not isinstance(value, str) or not value:
+            raise self.error(f"{name} is {value!r}", "give a text in quotes", name)
+        return self.expanded(value, name)
+
+    def expanded(self, text: str, name: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            variable = match[1]
+            if variable not in self.environ:
+                raise self.error(
+                    f"{name} uses the environment variable {variable!r}, which is not set",
+                    f"set it, as in export {variable}=…",
+                    name,
+                )
+            return self.environ[variable]
+
+        return _VARIABLE.sub(value, text)
+
+    def state_url(self, url: str) -> str:
+        """A relative SQLite path starts at the project."""
+        prefix = "sqlite:///"
+        if url.startswith(prefix) and not url.startswith(f"{prefix}/") and ":memory:" not in url:
+            return f"{prefix}{self.root / url.removeprefix(prefix)}"
+        return url
+
+    def spark(self, tables: dict[str, Any]) -> SparkSettings:
+        table = self.table(tables, "spark")
+        if "master" in table and "remote" in table:
+            raise self.error("spark has a master and a remote", "keep one of them", "remote")
+        conf = table.get("conf", {})
+        if not isinstance(conf, dict):
+            raise self.error("spark.conf is no table", "write [spark.conf]", "conf")
+        flat = {}
+        for key, value in _flattened(conf):
+            if not key.startswith("spark."):
+                raise self.error(
+                    f"spark.conf holds {key!r}", "its settings begin with 'spark.'", key
+                )
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            flat[key] = self.expanded(text, f"spark.conf.{key}")
+        return SparkSettings(
+            master=self.string(table, "spark.master", "local[*]"),
+            remote=self.string(table, "spark.remote", "") if "remote" in table else None,
+            conf=flat,
+        )
+
+    def lakes(self, tables: dict[str, Any]) -> dict[str, Lake]:
+        table = tables.get("lakes", {}) or {"main": {}}
+        if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
+            raise self.error("lakes is no table", "write [lakes.<name>]", "lakes")
+        return {name: self.lake(name, value) for name, value in table.items()}
+
+    def lake(self, name: str, table: dict[str, Any]) -> Lake:
+        where = f"lakes.{name}"
+        if not _NAME.fullmatch(name) or name.lower() in _RESERVED_LAKES:
+            raise self.error(
+                f"{name!r} cannot be the name of a lake",
+                "use letters, digits and underscores",
+                name,
+            )
+        self.check_names(table, _TABLES["lakes.*"], where)
+        format_ = self.string(table, f"{where}.format", "iceberg")
+        known = get_args(LakeFormat)
+        if format_ not in known:
+            raise self.error(
+                f"unknown format {format_!r} of {where}", f"use {', '.join(known)}", "format"
+            )
+        warehouse = self.string(table, f"{where}.warehouse", f".tranche/warehouse/{name}")
+        if "://" not in warehouse:
+            warehouse = str(self.root / warehouse)
+        return Lake(
+            name=name,
+            format=cast(LakeFormat, format_),
+            warehouse=warehouse,
+            catalog=self.catalog(where, table.get("catalog")),
+        )
+
+    def catalog(self, where: str, value: object) -> dict[str, str] | None:
+        if value is None:
+            return None
+        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+            raise self.error(
+                f"the catalog of {where} is no table of texts",
+                'write catalog = { type = "rest", uri = "…" }',
+                "catalog",
+            )
+        if value.get("type") not in _CATALOGS:
+            raise self.error(
+                f"unknown type {value.get('type')!r} of the catalog of {where}",
+                f"use {', '.join(_CATALOGS)}, or leave catalog out for the embedded one",
+                "catalog",
+            )
+        return {key: self.expanded(text, f"{where}.catalog.{key}") for key, text in value.items()}
+
+    def default_lake(self, project: dict[str, Any], lakes: Mapping[str, Lake]) -> str:
+        default = "main" if "main" in lakes else next(iter(lakes))
+        name = self.string(project, "project.lake", default)
+        if name not in lakes:
+            raise self.error(
+                f"the default lake {name!r} is not declared", f"use {', '.join(lakes)}", "lake"
+            )
+        return name
+
+
+def _merged(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
+    """The base with the overlay's values in place of its own, table by table."""
+    result = dict(base)
+    for key, value in overlay.items():
+        old = result.get(key)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        result[key] = _merged(old, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def _flattened(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """`spark.sql.x = 1` is a nested table to TOML and one setting to Spark."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        flat += _flattened(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
+    return flat
+
+
+def environment() -> Mapping[str, str]:
+    return os.environ

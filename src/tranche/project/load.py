@@ -1,0 +1,110 @@
+"""Finds and reads the scripts of a project."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from tranche.errors import Fault, Place
+from tranche.model.data_test import ScriptTest
+from tranche.model.project import Project, Settings
+from tranche.model.script import Script
+from tranche.planning.graph import graph_faults
+from tranche.project.cache import ScriptCache
+from tranche.project.config import PIPELINES
+from tranche.script.read import ScriptRead
+
+
+def load_project(settings: Settings) -> Project:
+    """Reads every script; scripts with faults are left out and their faults listed together."""
+    root = Path(settings.root)
+    context = f"{sorted(settings.lakes)} {settings.default_lake}"
+    cache = ScriptCache(Path(settings.home) / "cache" / "scripts", context)
+    scripts: list[Script] = []
+    faults: list[Fault] = []
+    broken: set[str] = set()
+    for file in _files(root):
+        path = file.relative_to(root).as_posix()
+        name = file.relative_to(root / PIPELINES).with_suffix("").as_posix()
+        read = _read(file, name, path, settings, cache)
+        if read.faults:
+            faults += read.faults
+            broken.add(name)
+        elif read.script is not None:
+            scripts.append(read.script)
+    cache.save()
+    faults += _missing_tests(root, scripts)
+    faults += graph_faults(scripts)
+    paths = {fault.place.path for fault in faults}
+    broken |= {script.name for script in scripts if script.path in paths}
+    return Project(
+        settings=settings,
+        scripts=tuple(script for script in scripts if script.name not in broken),
+        faults=tuple(sorted(faults)),
+        broken=tuple(sorted(broken)),
+    )
+
+
+def _files(root: Path) -> list[Path]:
+    folder = root / PIPELINES
+    found = [p for ending in ("*.sql", "*.py") for p in folder.rglob(ending) if p.is_file()]
+    return sorted(
+        p for p in found if not any(part.startswith(".") for part in p.parts[len(root.parts) :])
+    )
+
+
+def _read(file: Path, name: str, path: str, settings: Settings, cache: ScriptCache) -> ScriptRead:
+    try:
+        raw = file.read_bytes()
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return ScriptRead(None, (Fault(Place(path, line), "no UTF-8 text", "save it as UTF-8"),))
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        return ScriptRead(None, (Fault(Place(path), what, "check its permissions"),))
+    key = cache.key(path, raw)
+    known = cache.get(key)
+    if isinstance(known, ScriptRead):
+        return known
+    # Parsers are imported only when something has to be parsed.
+    if file.suffix == ".sql":
+        from tranche.script.names import Lakes
+        from tranche.script.sql import read_sql_script
+
+        lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
+        read = read_sql_script(name, path, text, lakes)
+    else:
+        from tranche.script.python import read_python_script
+
+        read = read_python_script(name, path, text, frozenset(settings.lakes))
+    cache.put(key, read)
+    return read
+
+
+def _missing_tests(root: Path, scripts: list[Script]) -> list[Fault]:
+    """Data tests that name a script which is not there."""
+    faults = []
+    for script in scripts:
+        for test in script.annotations.data_tests:
+            if not isinstance(test.rule, ScriptTest):
+                continue
+            wanted = test.rule.script.removesuffix(".sql")
+            if ".." in wanted.split("/") or wanted.startswith("/"):
+                found = False
+            else:
+                places = (root / PIPELINES / f"{wanted}.sql", root / f"{wanted}.sql")
+                found = any(place.is_file() for place in places)
+            if not found:
+                rules = ("unique", "not_null", "accepted_values", "relationships")
+                near = get_close_matches(wanted, rules, n=1)
+                hint = (
+                    f"did you mean {near[0]!r}, which takes a column?"
+                    if near
+                    else f"make {PIPELINES}/{wanted}.sql, or use {', '.join(rules)}"
+                )
+                place = Place(script.path, test.line)
+                faults.append(
+                    Fault(place, f"no data test and no script is called {wanted!r}", hint)
+                )
+    return faults

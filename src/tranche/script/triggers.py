@@ -1,0 +1,150 @@
+"""`on <uri> …` and `on schedule …`."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from croniter import croniter
+
+from tranche.errors import PartitioningError
+from tranche.model.mapping import MAPPER_ARITY, Mapper, MapperArgument
+from tranche.model.partitioning_zone import time_zone
+from tranche.model.trigger import Catchup, OnAsset, OnSchedule, Rerun, Trigger, Wait
+from tranche.script.materialize import address
+from tranche.script.words import Malformed, Words, read_words, unknown
+
+_ASSET_OPTIONS = ("map", "wait", "deadline", "on_rerun")
+_SCHEDULE_OPTIONS = ("tz", "offset", "catchup")
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_INTEGER = re.compile(r"[+-]?\d+")
+_MAPPER = re.compile(r"\s*([^\W\d]\w*)\s*")
+
+
+def parse_on(text: str, line: int) -> Trigger:
+    words = read_words(text)
+    if not words.plain:
+        raise Malformed("'on' names nothing", "write on <uri> or on schedule")
+    if words.plain[0] == "schedule":
+        return _schedule(words, line)
+    if len(words.plain) > 1:
+        raise Malformed(
+            f"unexpected {words.plain[1]!r} after 'on {words.plain[0]}'",
+            "write one address a line; if this is prose, begin it with another word",
+        )
+    return _asset(words, line)
+
+
+def _asset(words: Words, line: int) -> OnAsset:
+    words.only(_ASSET_OPTIONS, "on")
+    deadline = words.options.get("deadline")
+    if deadline is not None and not _TIME.fullmatch(deadline):
+        raise Malformed(f"deadline {deadline!r} is no time of day", 'write it as deadline="06:00"')
+    rerun = words.choice("on_rerun", ("refresh", "stale", "ignore"))
+    return OnAsset(
+        asset=address(words.plain[0]),
+        mapper=parse_mapper(words.options["map"]) if "map" in words.options else None,
+        wait=_wait(words.options["wait"]) if "wait" in words.options else None,
+        deadline=deadline,
+        on_rerun=cast("Rerun | None", rerun),
+        line=line,
+    )
+
+
+def _wait(text: str) -> Wait:
+    if text == "any" or text == "all":
+        return text
+    if not _INTEGER.fullmatch(text) or int(text) == 0:
+        raise Malformed(f"wait={text} does not parse", "use any, all, or a number that is not 0")
+    return int(text)
+
+
+def _schedule(words: Words, line: int) -> OnSchedule:
+    words.only(_SCHEDULE_OPTIONS, "on schedule")
+    cron = words.plain[1] if len(words.plain) > 1 else None
+    if len(words.plain) > 2:
+        raise Malformed(
+            f"unexpected {words.plain[2]!r} in 'on schedule'",
+            'put the whole cron in quotes, as in on schedule "0 6 * * *"',
+        )
+    if cron is not None and not _is_cron(cron):
+        raise Malformed(
+            f"{cron!r} is no cron", 'write five fields, as in "0 6 * * 1-5" for 06:00 on weekdays'
+        )
+    tz = words.options.get("tz")
+    if tz is not None:
+        try:
+            time_zone(tz)
+        except PartitioningError as error:
+            raise Malformed(error.what, error.remedy) from None
+    offset = words.options.get("offset", "0")
+    if not _INTEGER.fullmatch(offset):
+        raise Malformed(f"offset {offset!r} is no number", "count cron steps, as in offset=-12")
+    if cron is None and (tz is not None or "offset" in words.options):
+        raise Malformed(
+            "tz= and offset= belong to a cron", 'write on schedule "<cron>" tz=… or leave them out'
+        )
+    catchup = words.choice("catchup", ("all", "latest", "none"))
+    return OnSchedule(cron, tz, int(offset), cast("Catchup | None", catchup), line)
+
+
+def _is_cron(text: str) -> bool:
+    fields = text.split()
+    return (len(fields) == 5 or (len(fields) == 1 and text.startswith("@"))) and croniter.is_valid(
+        text
+    )
+
+
+def parse_mapper(text: str) -> Mapper:
+    """
+    >>> str(parse_mapper("product(identity,start_of_day)"))
+    'product(identity, start_of_day)'
+    """
+    mapper, end = _mapper(text, 0)
+    if text[end:].strip():
+        raise Malformed(f"unexpected {text[end:]!r} in map={text}", "close it after the mapper")
+    return mapper
+
+
+def _mapper(text: str, position: int) -> tuple[Mapper, int]:
+    match = _MAPPER.match(text, position)
+    if match is None:
+        raise Malformed(f"map={text} does not parse", "write map=<mapper>, as in map=start_of_day")
+    name = match[1]
+    if name not in MAPPER_ARITY:
+        raise unknown("mapper", name, MAPPER_ARITY, "map")
+    position = match.end()
+    arguments: list[MapperArgument] = []
+    if text[position : position + 1] == "(":
+        position += 1
+        while True:
+            argument, position = _argument(text, position, nested=name == "product")
+            arguments.append(argument)
+            if position >= len(text):
+                raise Malformed(f"map={text} is not closed", "add )")
+            position += 1
+            if text[position - 1] == ")":
+                break
+    least, most = MAPPER_ARITY[name]
+    if len(arguments) < least or (most is not None and len(arguments) > most):
+        count = (
+            f"{least}" if least == most else f"at least {least}" if most is None else "at most 1"
+        )
+        raise Malformed(f"{name} has {len(arguments)} arguments", f"it takes {count}")
+    if name in ("offset", "trailing", "fan_out"):
+        for item in arguments:
+            if not isinstance(item, str) or not _INTEGER.fullmatch(item):
+                raise Malformed(f"{name}({item}) needs a number", f"write {name}(7)")
+    return Mapper(name, tuple(arguments)), position
+
+
+def _argument(text: str, position: int, *, nested: bool) -> tuple[MapperArgument, int]:
+    if nested:
+        return _mapper(text, position)
+    end = position
+    while end < len(text) and text[end] not in ",)":
+        end += 1
+    value = text[position:end].strip()
+    if not value:
+        raise Malformed(f"map={text} has an empty argument", "give a value")
+    return value, end

@@ -1,0 +1,5 @@
+"""What Tranche remembers: runs, and the ledger of what each partition was built from.
+
+`SqlStore` keeps it in SQLite or PostgreSQL, `MemoryStore` in memory, both under one contract;
+`open_store` picks the right one for a command.
+"""

@@ -1,0 +1,186 @@
+"""The form in which values enter a store, so that every store gives back the same.
+
+What cannot be kept faithfully everywhere (a time without a zone, a NUL in a key) is a mistake of
+the caller and raises ValueError. Free text such as an error message is made storable instead: the
+record of a failure must not fail because of what the failure said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from tranche.model.run import Attempt, Input, Materialization, Run, StepRecord
+
+# Long enough for anyone, and short enough that PostgreSQL can index them together.
+LONGEST_ID = 200
+LONGEST_ASSET = 500
+LONGEST_KEY = 1000
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def as_utc(moment: datetime) -> datetime:
+    """
+    >>> from datetime import timedelta, timezone
+    >>> as_utc(datetime(2026, 5, 1, 2, tzinfo=timezone(timedelta(hours=2)))).isoformat()
+    '2026-05-01T00:00:00+00:00'
+    """
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise ValueError(f"{moment!r} has no time zone")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{moment!r} is outside the years 1 to 9999 in UTC") from error
+
+
+def optional_utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else as_utc(moment)
+
+
+def checked_text(text: str, what: str, longest: int | None = None) -> str:
+    """Text that identifies something: kept as it is, or not at all."""
+    if not text:
+        raise ValueError(f"{what} is empty")
+    if longest is not None and len(text) > longest:
+        raise ValueError(f"{what} has {len(text)} characters, more than {longest}: {text[:40]!r}…")
+    if text != readable(text):
+        raise ValueError(f"{what} {text!r} has a NUL or half of a surrogate pair")
+    return text
+
+
+def checked_id(text: str, what: str) -> str:
+    return checked_text(text, what, LONGEST_ID)
+
+
+def checked_asset(asset: str) -> str:
+    return checked_text(asset, "asset", LONGEST_ASSET)
+
+
+def checked_key(key: str | None) -> str | None:
+    return None if key is None else checked_text(key, "key", LONGEST_KEY)
+
+
+def checked_slice(keys: str | None) -> str | None:
+    return None if keys is None else checked_text(keys, "key")
+
+
+def checked_limit(limit: int) -> int:
+    # SQLite takes a negative limit for none at all.
+    if limit < 0:
+        raise ValueError(f"limit {limit} is negative")
+    return limit
+
+
+def readable(text: str) -> str:
+    r"""Free text without what PostgreSQL cannot keep: NUL, and halves of surrogate pairs.
+
+    >>> readable("a\x00b") == "a\ufffdb"
+    True
+    """
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def optional_readable(text: str | None) -> str | None:
+    return None if text is None else readable(text)
+
+
+def plain_json(value: Any) -> Any:
+    """The value as it comes back from JSON: lists for tuples, text for the keys of objects."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"not a JSON value: {error}") from error
+
+
+def checked_run(run: Run) -> Run:
+    return replace(
+        run,
+        id=checked_id(run.id, "run"),
+        target=readable(run.target),
+        fire_time=as_utc(run.fire_time),
+        started_at=as_utc(run.started_at),
+        finished_at=optional_utc(run.finished_at),
+        # What was asked for may be a range of keys, here and in a step, so no limit of length.
+        partition=checked_slice(run.partition),
+        payload=plain_json(run.payload),
+        arguments=plain_json(dict(run.arguments)),
+        error=optional_readable(run.error),
+    )
+
+
+def checked_step(step: StepRecord) -> StepRecord:
+    return replace(
+        step,
+        run=checked_id(step.run, "run"),
+        script=readable(step.script),
+        asset=None if step.asset is None else checked_asset(step.asset),
+        partition=checked_slice(step.partition),
+        ordinal=optional_utc(step.ordinal),
+        strategy=optional_readable(step.strategy),
+        snapshot=optional_readable(step.snapshot),
+        error=optional_readable(step.error),
+        started_at=optional_utc(step.started_at),
+        finished_at=optional_utc(step.finished_at),
+    )
+
+
+def checked_steps(run: Run, steps: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+    for step in steps:
+        if step.run != run.id:
+            raise ValueError(f"step {step.position} is of run {step.run!r}, not {run.id!r}")
+    if len({step.position for step in steps}) < len(steps):
+        raise ValueError(f"run {run.id!r} has two steps at one position")
+    return tuple(checked_step(step) for step in steps)
+
+
+def checked_attempt(attempt: Attempt) -> Attempt:
+    return replace(
+        attempt,
+        id=checked_id(attempt.id, "attempt"),
+        run=checked_id(attempt.run, "run"),
+        started_at=as_utc(attempt.started_at),
+        finished_at=optional_utc(attempt.finished_at),
+        error=optional_readable(attempt.error),
+    )
+
+
+def checked_materialization(entry: Materialization) -> Materialization:
+    return replace(
+        entry,
+        id=checked_id(entry.id, "materialization"),
+        asset=checked_asset(entry.asset),
+        partition=checked_key(entry.partition),
+        ordinal=optional_utc(entry.ordinal),
+        run=checked_id(entry.run, "run"),
+        attempt=checked_id(entry.attempt, "attempt"),
+        fingerprint=readable(entry.fingerprint),
+        started_at=as_utc(entry.started_at),
+        finished_at=as_utc(entry.finished_at),
+        digest=optional_readable(entry.digest),
+        snapshot=optional_readable(entry.snapshot),
+        inputs=tuple(checked_input(given) for given in entry.inputs),
+        error=optional_readable(entry.error),
+    )
+
+
+def checked_materializations(entries: Sequence[Materialization]) -> tuple[Materialization, ...]:
+    """Each id once; the first of equal ids counts, as it does across calls."""
+    once: dict[str, Materialization] = {}
+    for entry in entries:
+        once.setdefault(entry.id, checked_materialization(entry))
+    return tuple(once.values())
+
+
+def checked_input(given: Input) -> Input:
+    return replace(
+        given,
+        asset=checked_asset(given.asset),
+        partition=checked_key(given.partition),
+        materialization=optional_readable(given.materialization),
+        snapshot=optional_readable(given.snapshot),
+    )

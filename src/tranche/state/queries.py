@@ -1,0 +1,120 @@
+"""The questions to the database. Each is answered from an index, however long the ledger is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, tuple_
+
+from tranche.model.run import Attempt, Materialization, PartitionState, Run, StepRecord
+from tranche.state.rows import columns
+from tranche.state.tables import (
+    attempts,
+    key_hash,
+    key_head,
+    materializations,
+    partitions,
+    runs,
+    steps,
+)
+
+_KEY_ORDER = (partitions.c.partition_head, partitions.c.partition)
+"""The same as the order by key alone, but its first part is in an index."""
+
+
+def run_by_id(run: str) -> Select[Any]:
+    return select(*columns(runs, Run)).where(runs.c.id == run)
+
+
+def latest_runs(limit: int, before: Run | None) -> Select[Any]:
+    order = (runs.c.started_at, runs.c.id)
+    query = select(*columns(runs, Run)).order_by(*(column.desc() for column in order)).limit(limit)
+    if before is None:
+        return query
+    return query.where(tuple_(*order) < _bound(order, before.started_at, before.id))
+
+
+def steps_of(run: str) -> Select[Any]:
+    query = select(*columns(steps, StepRecord)).where(steps.c.run == run)
+    return query.order_by(steps.c.position)
+
+
+def attempts_of(run: str) -> Select[Any]:
+    query = select(*columns(attempts, Attempt)).where(attempts.c.run == run)
+    return query.order_by(attempts.c.position, attempts.c.number)
+
+
+def partition_of(asset: str, key: str | None) -> Select[Any]:
+    return select(*columns(partitions, PartitionState)).where(
+        partitions.c.asset == asset, partitions.c.partition_hash == key_hash(key)
+    )
+
+
+def dated_partitions(
+    asset: str,
+    start: datetime | None,
+    end: datetime | None,
+    after: PartitionState | None,
+    limit: int,
+) -> Select[Any]:
+    """The keys with an ordinal. The databases disagree on where those without one are sorted."""
+    ordinal = partitions.c.ordinal
+    order = (ordinal, *_KEY_ORDER)
+    query = select(*columns(partitions, PartitionState)).where(partitions.c.asset == asset)
+    # One lower bound, so that the index is entered there, not at the looser of two.
+    if (
+        after is not None
+        and after.ordinal is not None
+        and (start is None or after.ordinal >= start)
+    ):
+        key = after.partition
+        query = query.where(tuple_(*order) > _bound(order, after.ordinal, key_head(key), key))
+    elif start is not None:
+        query = query.where(ordinal >= start)
+    else:
+        query = query.where(ordinal.is_not(None))
+    if end is not None:
+        query = query.where(ordinal < end)
+    return query.order_by(*order).limit(limit)
+
+
+def undated_partitions(asset: str, after: PartitionState | None, limit: int) -> Select[Any]:
+    """The keys without an ordinal, which sort as text."""
+    query = select(*columns(partitions, PartitionState)).where(
+        partitions.c.asset == asset, partitions.c.ordinal.is_(None)
+    )
+    if after is not None and after.ordinal is None:
+        key = after.partition
+        query = query.where(tuple_(*_KEY_ORDER) > _bound(_KEY_ORDER, key_head(key), key))
+    # By ordinal too, all NULL: without it PostgreSQL does not see that its index has this order.
+    return query.order_by(partitions.c.ordinal, *_KEY_ORDER).limit(limit)
+
+
+def outcomes_of(asset: str) -> Select[Any]:
+    status = partitions.c.status
+    return select(status, func.count()).where(partitions.c.asset == asset).group_by(status)
+
+
+def materialization_by_id(materialization: str) -> Select[Any]:
+    return select(*columns(materializations, Materialization)).where(
+        materializations.c.id == materialization
+    )
+
+
+def log_of(asset: str, key: str | None, limit: int) -> Select[Any]:
+    return (
+        select(*columns(materializations, Materialization))
+        .where(
+            materializations.c.asset == asset,
+            materializations.c.partition_hash == key_hash(key),
+        )
+        .order_by(materializations.c.finished_at.desc(), materializations.c.seq.desc())
+        .limit(limit)
+    )
+
+
+def _bound(order: tuple[ColumnElement[Any], ...], *values: Any) -> Tuple:
+    """The place in an order where a page ended, each value bound with its column's type."""
+    pairs = zip(order, values, strict=True)
+    return tuple_(*(literal(value, column.type) for column, value in pairs))

@@ -1,0 +1,225 @@
+"""The tables of the store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from tranche.state.checks import as_utc
+
+HEAD_LENGTH = 100
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time in UTC: timestamptz on PostgreSQL, text of a fixed width on SQLite, so that it sorts.
+
+    Text, since SQLite has no type for times, and people look into these files.
+    """
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        kept = Text() if dialect.name == "sqlite" else DateTime(timezone=True)
+        return dialect.type_descriptor(kept)
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        moment = as_utc(value)
+        if dialect.name == "sqlite":
+            return moment.isoformat(timespec="microseconds")
+        return moment
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return as_utc(datetime.fromisoformat(value) if isinstance(value, str) else value)
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON value; None is NULL.
+
+    On SQLite it is text: a column declared as JSON turns a large integer into a float there.
+    """
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        kept = Text() if dialect.name == "sqlite" else JSON(none_as_null=True)
+        return dialect.type_descriptor(kept)
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        if value is None or dialect.name != "sqlite":
+            return value
+        return json.dumps(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        if value is None or dialect.name != "sqlite":
+            return value
+        return json.loads(value)
+
+
+# PostgreSQL would sort by the database's locale; SQLite and Python sort by code point.
+Name = Text().with_variant(Text(collation="C"), "postgresql")
+
+
+class Key(TypeDecorator[str]):
+    """A key; '' stands for the one key of an asset without partitions, since no key is empty.
+
+    A primary key cannot hold NULL, and two NULLs would be two partitions.
+    """
+
+    impl = Name
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str:
+        return value or ""
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        return value or None
+
+
+def key_hash(key: str | None) -> str:
+    """What identifies a key in an index.
+
+    PostgreSQL indexes at most some 2,700 bytes, and a key of 1,000 characters can have 4,000.
+    """
+    return hashlib.sha256((key or "").encode()).hexdigest()
+
+
+def key_head(key: str | None) -> str:
+    """What sorts a key in an index: its first characters, for the same reason."""
+    return (key or "")[:HEAD_LENGTH]
+
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Name, primary_key=True),
+    Column("target", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("fire_time", Moment, nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+    Column("partition", Text),
+    Column("payload", Json),
+    Column("arguments", Json, nullable=False),
+    Column("error", Text),
+    Index("ix_runs_started_at_id", "started_at", "id"),
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    Column("run", Name, ForeignKey("runs.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("script", Text, nullable=False),
+    Column("asset", Text),
+    Column("partition", Text),
+    Column("ordinal", Moment),
+    Column("strategy", Text),
+    Column("status", Text, nullable=False),
+    Column("rows", BigInteger),
+    Column("snapshot", Text),
+    Column("error", Text),
+    Column("started_at", Moment),
+    Column("finished_at", Moment),
+    PrimaryKeyConstraint("run", "position"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", Name, primary_key=True),
+    Column("run", Name, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+    Column("error", Text),
+    ForeignKeyConstraint(["run", "position"], ["steps.run", "steps.position"]),
+    UniqueConstraint("run", "position", "number"),
+)
+
+# The ledger has no foreign keys to runs and attempts: what a table was built from stays true when
+# old runs are removed, or when an entry is restored from the table's own metadata.
+materializations = Table(
+    "materializations",
+    metadata,
+    # Tells which of two entries of the same microsecond came later. SQLite counts by itself only
+    # in a column whose type is exactly INTEGER.
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("id", Name, nullable=False),
+    Column("asset", Name, nullable=False),
+    Column("partition", Key, nullable=False),
+    Column("partition_hash", Name, nullable=False),
+    Column("ordinal", Moment),
+    Column("status", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("attempt", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("finished_at", Moment, nullable=False),
+    Column("rows", BigInteger),
+    Column("digest", Text),
+    Column("snapshot", Text),
+    Column("inputs", Json, nullable=False),
+    Column("error", Text),
+    UniqueConstraint("id"),
+    Index("ix_materializations_key", "asset", "partition_hash", "finished_at", "seq"),
+)
+
+partitions = Table(
+    "partitions",
+    metadata,
+    Column("asset", Name, nullable=False),
+    Column("partition", Key, nullable=False),
+    Column("partition_hash", Name, nullable=False),
+    Column("partition_head", Name, nullable=False),
+    Column("ordinal", Moment),
+    Column("status", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("error", Text),
+    # When the latest success was; it and what follows stay as they are when a later attempt fails.
+    Column("succeeded_at", Moment),
+    Column("materialization", Text),
+    Column("rows", BigInteger),
+    Column("snapshot", Text),
+    Column("digest", Text),
+    Column("fingerprint", Text),
+    PrimaryKeyConstraint("asset", "partition_hash"),
+    Index("ix_partitions_order", "asset", "ordinal", "partition_head"),
+    Index("ix_partitions_status", "asset", "status"),
+)

@@ -1,0 +1,278 @@
+"""The tables: as migrated, as declared, and as asked."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, event
+
+from tranche.model.run import PartitionState
+from tranche.state.schema import HEAD, VERSION_TABLE, recorded_version
+from tranche.state.sql_store import SqlStore
+from tranche.state.tables import metadata
+from tranche.state.upgrade import migrations
+
+NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/state.db"
+    address: str = request.getfixturevalue("postgres")
+    return address
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+def opened(url: str) -> None:
+    store = SqlStore(url)
+    store.open()
+    store.close()
+
+
+def test_the_head_is_alembics() -> None:
+    assert ScriptDirectory.from_config(migrations()).get_current_head() == HEAD
+
+
+def test_the_migrations_make_the_tables(url: str) -> None:
+    opened(url)
+    with connected(url) as connection:
+        options = {"version_table": VERSION_TABLE, "compare_server_default": True}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, metadata) == []
+        assert recorded_version(connection) == HEAD
+
+
+def test_the_migrations_can_be_undone(url: str) -> None:
+    from alembic import command
+
+    opened(url)
+    with connected(url) as connection:
+        command.downgrade(migrations(connection), "base")
+    opened(url)
+
+
+def test_names_and_keys_sort_by_code_point_on_postgresql(postgres: str) -> None:
+    opened(postgres)
+    with psycopg.connect(postgres.replace("+psycopg", "")) as connection:
+        found = connection.execute(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = 'public' AND collation_name = 'C'"
+        ).fetchall()
+    ledger = {
+        (table, column)
+        for table in ("materializations", "partitions")
+        for column in ("asset", "partition", "partition_hash")
+    }
+    assert {*ledger, ("partitions", "partition_head"), ("runs", "id")} <= set(found)
+
+
+def test_sqlite_writes_ahead_and_checks_foreign_keys(tmp_path: Path) -> None:
+    opened(f"sqlite:///{tmp_path}/state.db")
+    file = sqlite3.connect(tmp_path / "state.db")
+    assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    file.close()
+    store = SqlStore(f"sqlite:///{tmp_path}/state.db", timeout=3)
+    with store._engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 3000
+    store.close()
+
+
+@pytest.mark.parametrize("statistics", [False, True])
+def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bool) -> None:
+    store = SqlStore(f"sqlite:///{tmp_path}/state.db")
+    store.open()
+    _add_a_run(tmp_path / "state.db")
+    if statistics:
+        _add_statistics(tmp_path / "state.db")
+    asked = _every_question(store)
+    store.close()
+
+    assert len(asked) == 18
+    file = sqlite3.connect(tmp_path / "state.db")
+    for statement, parameters in asked:
+        plan = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        for step in plan:
+            first_page = step == "SCAN runs USING INDEX ix_runs_started_at_id"
+            # The rows of one beginning, which are few.
+            last_term = step in (
+                "USE TEMP B-TREE FOR LAST TERM OF ORDER BY",
+                "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY",
+            )
+            assert step.startswith("SEARCH") or first_page or last_term, (statement, plan)
+        if "partitions.ordinal" in statement and "ORDER BY" in statement:
+            entered = re.search(r"ix_partitions_order \(asset=\? AND \(?ordinal", plan[0])
+            assert entered, (statement, plan)
+    file.close()
+
+
+def test_pages_are_read_in_the_order_of_an_index_on_postgresql(postgres: str) -> None:
+    store = SqlStore(postgres)
+    store.open()
+    with store._writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for asset, ordinal in [
+            ("a", "NULL"),
+            ("b", "'2026-01-01'::timestamptz + n * interval '1h'"),
+        ]:
+            connection.exec_driver_sql(
+                "INSERT INTO partitions"
+                " (asset, partition, partition_hash, partition_head, ordinal, status, run, at)"
+                f" SELECT '{asset}', n, md5(n::text), n, {ordinal}, 'failed', 'r', now()"
+                " FROM generate_series(1, 20000) n"
+            )
+        connection.exec_driver_sql("VACUUM ANALYZE partitions")
+    pages = []
+    for asset in ("a", "b"):
+        pages += [ask for ask in _every_question(store, asset) if "ORDER BY partitions" in ask[0]]
+    with store._engine.connect() as connection:
+        for statement, parameters in pages:
+            explained = connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
+            plan = "\n".join(row[0] for row in explained)
+            assert "Index Scan using ix_partitions_order" in plan, (statement, plan)
+            assert "->  Sort" not in plan, (statement, plan)
+    store.close()
+
+
+def _every_question(store: SqlStore, asset: str = "a") -> list[tuple[str, Any]]:
+    """The statements of every method that reads, with their parameters."""
+    asked: list[tuple[str, Any]] = []
+
+    def listen(_c: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if statement.startswith("SELECT"):
+            asked.append((statement, parameters))
+
+    def state(ordinal: datetime | None) -> PartitionState:
+        return PartitionState(
+            asset=asset, partition="k", ordinal=ordinal, status="failed", run="r", at=NOON
+        )
+
+    event.listen(store._engine, "before_cursor_execute", listen)
+    store.run("r")
+    store.runs(limit=10)
+    store.runs(limit=10, before="r")
+    store.steps("r")
+    store.attempts("r")
+    store.partition(asset, "k")
+    store.partitions(asset, limit=10)
+    store.partitions(asset, start=NOON, limit=10)
+    store.partitions(asset, end=NOON, limit=10)
+    store.partitions(asset, start=NOON, end=NOON, limit=10, after=state(NOON))
+    store.partitions(asset, limit=10, after=state(NOON))
+    store.partitions(asset, limit=10, after=state(None))
+    store.outcomes(asset)
+    store.materialization("m")
+    store.materializations(asset, "k", limit=10)
+    event.remove(store._engine, "before_cursor_execute", listen)
+    return asked
+
+
+def _add_a_run(path: Path) -> None:
+    file = sqlite3.connect(path)
+    file.execute(
+        "INSERT INTO runs (id, target, status, fire_time, started_at, arguments)"
+        " VALUES ('r', 't', 'failed', '2026-05-16T12:00:00.000000+00:00',"
+        " '2026-05-16T12:00:00.000000+00:00', '{}')"
+    )
+    file.commit()
+    file.close()
+
+
+def _add_statistics(path: Path) -> None:
+    """What ANALYZE would say of a million keys in ten assets."""
+    file = sqlite3.connect(path)
+    file.execute("ANALYZE")
+    file.execute("DELETE FROM sqlite_stat1")
+    file.execute(
+        "INSERT INTO sqlite_stat1 VALUES"
+        " ('runs', 'ix_runs_started_at_id', '100000 1 1'),"
+        " ('runs', 'sqlite_autoindex_runs_1', '100000 1'),"
+        " ('materializations', 'ix_materializations_key', '3000000 300000 3 1 1'),"
+        " ('materializations', 'sqlite_autoindex_materializations_1', '3000000 1'),"
+        " ('partitions', 'ix_partitions_order', '1000000 100000 2 1'),"
+        " ('partitions', 'ix_partitions_status', '1000000 100000 50000'),"
+        " ('partitions', 'sqlite_autoindex_partitions_1', '1000000 100000 1')"
+    )
+    file.commit()
+    file.close()
+
+
+OPEN_AND_WRITE = """
+import pathlib, sys, time
+from datetime import UTC, datetime
+import alembic.command
+from tranche.model.run import Run
+from tranche.state.sql_store import SqlStore
+url, name, folder = sys.argv[1:]
+at = datetime.now(UTC)
+pathlib.Path(folder, name).touch()
+while not pathlib.Path(folder, "go").exists():
+    time.sleep(0.001)
+store = SqlStore(url)
+store.begin_run(Run(id=name, target="t", status="running", fire_time=at, started_at=at), [])
+store.close()
+"""
+
+
+def test_processes_that_open_a_fresh_database_at_once_all_succeed(url: str, tmp_path: Path) -> None:
+    names = ["one", "two", "three"]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN_AND_WRITE, url, name, str(tmp_path)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    until = time.monotonic() + 30
+    while not all((tmp_path / name).exists() for name in names) and time.monotonic() < until:
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    errors = [process.communicate(timeout=30)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], errors
+    store = SqlStore(url)
+    assert {run.id for run in store.runs(limit=10)} == set(names)
+    store.close()
+
+
+def test_opening_what_is_up_to_date_imports_no_alembic(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/state.db"
+    opened(url)
+    code = """
+import json, sys
+from tranche.state.sql_store import SqlStore
+before = [name for name in ("alembic", "psycopg", "pyspark", "filelock") if name in sys.modules]
+SqlStore(sys.argv[1]).runs(limit=1)
+after = [name for name in ("alembic", "psycopg", "pyspark", "filelock") if name in sys.modules]
+print(json.dumps([before, after]))
+"""
+    done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, check=True)
+    assert json.loads(done.stdout) == [[], []]
+
+
+def test_the_memory_store_needs_the_standard_library_only() -> None:
+    code = "import sys, tranche.state.memory; print('sqlalchemy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.strip() == b"False"
