@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,7 +46,7 @@ TargetOption = Annotated[
 HERE = Path()
 
 
-class GraphFormat(str, Enum):
+class GraphFormat(StrEnum):
     text = "text"
     mermaid = "mermaid"
     dot = "dot"

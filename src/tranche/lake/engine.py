@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +25,8 @@ from tranche.model.statement import FileHole, Statement, TableHole
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written
 from tranche.script.binding import Values, bind, file_path, quoted
+
+_T = TypeVar("_T")
 
 RESULT_LIMIT = 1_000
 """How many rows a script that materializes nothing returns at most."""
@@ -139,7 +142,6 @@ class _Execution:
             return self.manual()
         rows = self.sql(script.query)
         made = script.annotations.materialize
-        sources = {}
         if made is None:
             written = self.located(script.query, lambda: self.result(rows))
         elif not isinstance(made.asset, LakeTable):
@@ -178,7 +180,7 @@ class _Execution:
             statement, lambda: self.session.sql(bound.text, args=dict(bound.parameters))
         )
 
-    def located(self, statement: Statement, act):  # type: ignore[no-untyped-def]
+    def located(self, statement: Statement, act: Callable[[], _T]) -> _T:
         try:
             return act()
         except TrancheError:

@@ -172,7 +172,7 @@ def _written(
     commit: Mapping[str, str],
 ) -> Written:
     found = session.sql(
-        f"SELECT snapshot_id FROM {quoted(table)}.snapshots"
+        f"SELECT snapshot_id FROM {quoted(table)}.snapshots"  # noqa: S608, the name is quoted
         " WHERE summary['tranche.attempt'] = :attempt ORDER BY committed_at DESC LIMIT 1",
         args={"attempt": commit["tranche.attempt"]},
     ).collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from tranche.errors import (
     ArgumentRejected,
@@ -14,7 +15,7 @@ from tranche.errors import (
 from tranche.model.argument import accepts, looks_like
 from tranche.model.asset import AssetUri
 from tranche.model.mapping import Mapper
-from tranche.model.partitioning import Partitioning, TimePartitioning
+from tranche.model.partitioning import Dynamic, Partitioning, TimePartitioning
 from tranche.model.plan import InputKey, Plan, Request, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -249,7 +250,7 @@ def carries_over(upstream: Partitioning, downstream: Partitioning, key: str) -> 
     return True
 
 
-def _ordinal(partitioning: Partitioning | None, key: str | None):  # type: ignore[no-untyped-def]
+def _ordinal(partitioning: Partitioning | None, key: str | None) -> datetime | None:
     return partitioning.ordinal(key) if partitioning is not None and key is not None else None
 
 
@@ -262,8 +263,8 @@ def _check_request(request: Request, steps: Sequence[Step]) -> None:
         )
     taken = {a.name: None for s in steps for a in s.script.annotations.arguments}
     for step in steps:
-        if step.script.partitioning is not None and step.script.partitioning.kind == "dynamic":
-            taken[step.script.partitioning.path[0]] = None  # type: ignore[union-attr]
+        if isinstance(step.script.partitioning, Dynamic):
+            taken[step.script.partitioning.path[0]] = None
     for name in request.arguments:
         if name not in taken:
             known = ", ".join(f"${other}" for other in taken) or "none"

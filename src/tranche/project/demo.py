@@ -160,6 +160,8 @@ def customers() -> dict[str, str]:
             joins, leaves = customer % 10, 50 if customer % 13 == 12 else DAYS
             if joins <= number < leaves:
                 name = f"customer {customer + 1}"
-                lines.append(f"{customer + 1},{name},{_TIERS[tiers[customer]]},{countries[customer]}")
+                lines.append(
+                    f"{customer + 1},{name},{_TIERS[tiers[customer]]},{countries[customer]}"
+                )
         files[f"data/customers/{day}.csv"] = "\n".join(lines) + "\n"
     return files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from tranche.errors import ScriptFaults, UsageError
 from tranche.model.script import Annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from tranche.model.statement import ArgumentHole, FileHole, KeyHole, PathPart, Text
 from tranche.script.tokens import STRINGS

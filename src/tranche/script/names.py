@@ -122,9 +122,9 @@ def _is_cte(table: exp.Table) -> bool:
     the table.
     """
     name = table.name.lower()
-    inside: exp.Expression = table
+    inside: exp.Expr = table
     parent = table.parent
-    own: exp.Expression | None = None
+    own: exp.Expr | None = None
     while parent is not None:
         if isinstance(parent, exp.CTE):
             own = parent

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from tranche.errors import PartitioningError
 from tranche.model.partitioning import (
     Composite,
     Daily,
+    Dimension,
     Dynamic,
     Hourly,
     Monthly,
     Partitioning,
     Quarterly,
-    Dimension,
     Static,
-    TimePartitioning,
     Weekly,
     Yearly,
 )
 from tranche.script.words import Malformed, Words, read_words, split_list, unknown
 
-TIME_KINDS: dict[str, type[TimePartitioning]] = {
+TimeKind: TypeAlias = Daily | Hourly | Weekly | Monthly | Quarterly | Yearly
+
+TIME_KINDS: dict[str, type[TimeKind]] = {
     "daily": Daily,
     "hourly": Hourly,
     "weekly": Weekly,
@@ -34,6 +35,7 @@ TIME_KINDS: dict[str, type[TimePartitioning]] = {
 KINDS = (*TIME_KINDS, "dynamic", "static")
 
 _P = TypeVar("_P")
+
 
 _TIME_OPTIONS = ("tz", "format", "start", "end", "lag", "lookback", "gaps")
 _DIMENSION = re.compile(r"\s*([^\W\d]\w*)\s*:\s*(.*)", re.DOTALL)
@@ -86,7 +88,7 @@ def _single(text: str) -> Dimension:
     return _time(TIME_KINDS[kind], words)
 
 
-def _time(kind: type[TimePartitioning], words: Words) -> Dimension:
+def _time(kind: type[TimeKind], words: Words) -> Dimension:
     options = words.options
     return _built(
         lambda: kind(

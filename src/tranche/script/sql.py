@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from tranche.errors import Fault, Place
 from tranche.model.asset import AssetUri, LakeTable

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from tranche.errors import Fault, Place
 from tranche.model.asset import AssetUri, FileSet
@@ -68,7 +68,7 @@ def read_body(
         statement = reader.cut(item, pinned=not manual)
         if not manual and item is parsed[-1] and item.kind == "select":
             body.query = statement
-            reader.check_projection(item.tree)
+            reader.check_projection(item.tree, item.tokens[0].start)
         else:
             body.setup.append(statement)
     body.reads = list(dict.fromkeys(body.reads))
@@ -122,7 +122,7 @@ class _Reader:
 
     def tree(self, chunk: list[Token]) -> exp.Expression | None:
         try:
-            tree = SPARK.parser().parse(chunk, self.text)[0]
+            tree: exp.Expression | None = SPARK.parser().parse(chunk, self.text)[0]
         except ParseError as error:
             first = error.errors[0] if error.errors else {}
             what = str(first.get("description") or "it is no Spark SQL").rstrip(". ")
@@ -192,12 +192,12 @@ class _Reader:
                     f"before the SELECT stand only {_SETUP}; or declare it materialize manual",
                 )
 
-    def check_projection(self, tree: exp.Expression) -> None:
+    def check_projection(self, tree: exp.Expression, position: int) -> None:
         names = tree.named_selects if isinstance(tree, exp.Query) else []
         for name in names:
             if name.lower() == PARTITION_COLUMN:
                 self.fault(
-                    tree.find(exp.Select).meta.get("start", 0) if tree.find(exp.Select) else 0,
+                    position,
                     f"the SELECT projects {PARTITION_COLUMN}, which Tranche manages",
                     "leave it out, or give the column another name",
                 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot.dialects import Spark
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from tranche.errors import Fault, Place
 from tranche.script.annotations import CommentLine

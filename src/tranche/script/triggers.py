@@ -52,8 +52,10 @@ def _asset(words: Words, line: int) -> OnAsset:
 
 
 def _wait(text: str) -> Wait:
-    if text == "any" or text == "all":
-        return text
+    if text == "any":
+        return "any"
+    if text == "all":
+        return "all"
     if not _INTEGER.fullmatch(text) or int(text) == 0:
         raise Malformed(f"wait={text} does not parse", "use any, all, or a number that is not 0")
     return int(text)

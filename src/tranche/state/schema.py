@@ -13,5 +13,5 @@ def recorded_version(connection: Connection) -> str | None:
     """The revision that the database is at; None when it has no tables of ours."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    version: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    version: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
     return version

@@ -142,7 +142,7 @@ class SqlStore:
         asset = checks.checked_asset(asset)
         with self._reading() as connection:
             found = connection.execute(queries.outcomes_of(asset))
-            return {status: count for status, count in found}
+            return dict(found.tuples())
 
     def materialization(self, materialization: str) -> Materialization | None:
         id = checks.checked_id(materialization, "materialization")

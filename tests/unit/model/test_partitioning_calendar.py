@@ -135,6 +135,10 @@ def test_window(partitioning: TimePartitioning, key: str, start: str, end: str) 
     assert partitioning.key_at(first) == partitioning.key_at(after - instant) == key
     assert partitioning.key_at(first - instant) == partitioning.previous(key) != key
     assert partitioning.key_at(after) == partitioning.next(key) != key
+    for minutes in range(0, min(window.duration, timedelta(days=2)) // timedelta(minutes=1), 7):
+        inside = first + timedelta(minutes=minutes)
+        assert partitioning.key_at(inside) == key, inside
+        assert inside in window
     assert first in window
     assert after - instant in window
     assert after not in window
@@ -224,7 +228,10 @@ def test_a_naive_datetime_belongs_to_no_window() -> None:
         (Daily(tz="America/New_York"), "0001-01-01", "9999-12-30"),
         (Hourly(), "0001-01-01T00", "9999-12-31T22"),
         (Hourly(tz="Asia/Tokyo"), "0001-01-01T10", "9999-12-31T22"),
+        (Hourly(tz="America/New_York"), "0001-01-01T00", "9999-12-31T17"),
         (Weekly(), "0001-W01", "9999-W51"),
+        (Monthly(tz="America/New_York"), "0001-01", "9999-11"),
+        (Yearly(tz="Asia/Tokyo"), "0002", "9998"),
         (Yearly(), "0001", "9998"),
     ],
 )

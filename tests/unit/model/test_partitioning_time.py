@@ -267,6 +267,13 @@ def test_shift(partitioning: TimePartitioning, key: str, by: int, shifted: str) 
     assert partitioning.shift(key, by) == shifted
 
 
+def test_a_shift_over_decades_skips_each_hour_that_the_clocks_did() -> None:
+    hours = Hourly(tz="Europe/Paris")
+    keys = hours.keys("1980-01-01", "2059-12-31")
+    assert hours.shift(keys[0], 600_000) == keys[600_000]
+    assert hours.shift(keys[-1], -600_000) == keys[-600_001]
+
+
 def test_nothing_comes_after_the_calendar() -> None:
     with pytest.raises(
         KeyRejected, match="no yearly key comes 8000 after '2026'; the calendar has"

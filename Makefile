@@ -1,0 +1,44 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer and make.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check bench lock format clean
+
+help: ## Show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+$(READY): requirements.lock pyproject.toml scripts/setup
+	@sh scripts/setup $(VENV)
+	@touch $@
+
+demo: $(READY) ## Make a shop, run several days of it, show what came out
+	@sh scripts/java
+	@$(BIN)/tranche demo build/demo
+
+test: $(READY) ## Run all tests but the slow suites
+	@sh scripts/java
+	$(BIN)/python -m pytest -q
+
+check: $(READY) ## Lint, format, types, layers
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Measure Tranche against hand-written Spark and print ratios
+	@sh scripts/java
+	$(BIN)/python -m bench
+
+lock: $(READY) ## Resolve the dependencies anew
+	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra postgres --quiet \
+	    --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
+
+format: $(READY) ## Format the code and mend what ruff can
+	$(BIN)/ruff check --fix-only src tests bench
+	$(BIN)/ruff format src tests bench
+
+clean: ## Remove what was made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
