@@ -142,7 +142,7 @@ class SqlStore:
         asset = checks.checked_asset(asset)
         with self._reading() as connection:
             found = connection.execute(queries.outcomes_of(asset))
-            return dict(found.tuples())
+            return {row.status: row[1] for row in found}
 
     def materialization(self, materialization: str) -> Materialization | None:
         id = checks.checked_id(materialization, "materialization")
