@@ -314,7 +314,7 @@ class _Reader:
         return False
 
     def table_holes(self, item: _Parsed, *, pinned: bool) -> list[tuple[int, int, Part]]:
-        if item.kind == "setup" and isinstance(item.tree, exp.Set):
+        if isinstance(item.tree, exp.Set) or _names_no_table(item.tree):
             return []
         try:
             refs = list(table_refs(item.tree, item.names))
@@ -367,6 +367,14 @@ def _temporary_view(tree: exp.Expression) -> str | None:
         return None
     target = _target(tree)
     return target.name if target is not None else None
+
+
+def _names_no_table(tree: exp.Expression) -> bool:
+    """Statements about schemas look to the parser as if they named tables."""
+    if isinstance(tree, exp.Use):
+        return True
+    kind = str(tree.args.get("kind") or "").upper()
+    return isinstance(tree, exp.Create | exp.Drop) and kind in ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
 def _target(tree: exp.Expression) -> exp.Table | None:

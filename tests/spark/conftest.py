@@ -1,0 +1,94 @@
+"""One Spark for all tests of this folder; each test has a schema of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tranche.lake.engine import SparkEngine
+from tranche.model.plan import Plan, Request
+from tranche.model.project import Project
+from tranche.planning.plan import build_plan
+from tranche.ports import Written
+from tranche.project.config import parse_settings
+from tranche.script.names import Lakes
+from tranche.script.sql import read_sql_script
+from tranche.testing import MemoryStore
+
+NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture(scope="session")
+def engine(root: Path) -> Iterator[SparkEngine]:
+    conf = '[spark]\nmaster = "local[2]"\n[spark.conf]\nspark.sql.shuffle.partitions = 2\n'
+    engine = SparkEngine(parse_settings(conf, root, None, {}))
+    engine.start()
+    yield engine
+    engine.close()
+
+
+@dataclass
+class Bench:
+    """Runs scripts by their text, in a schema of its own."""
+
+    engine: SparkEngine
+    root: Path
+    schema: str
+
+    def plan(self, text: str, **request: Any) -> Plan:
+        settings = self.engine._settings
+        lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
+        read = read_sql_script("script", "pipelines/script.sql", self.named(text), lakes)
+        assert read.script is not None, read.faults
+        project = Project(settings=settings, scripts=(read.script,))
+        asked = Request(**{"target": "script", "fire_time": NOON, **request})
+        return build_plan(project, asked, MemoryStore())
+
+    def run(self, text: str, attempt: str = "attempt", **request: Any) -> Written:
+        (step,) = self.plan(text, **request).steps
+        assert step.verdict == "run", step.reason
+        return self.engine.execute(step, run="run", attempt=attempt)
+
+    def sql(self, text: str) -> list[dict[str, Any]]:
+        lakes = Lakes(frozenset({"main"}), "main")
+        from tranche.script.adhoc import resolved_statement
+
+        rows = self.engine.query(resolved_statement(self.named(text), lakes), limit=10_000)
+        return rows.records()
+
+    def named(self, text: str) -> str:
+        """`@t` stands for this test's schema and table."""
+        return re.sub(r"lake://main/@(\w+)", rf"lake://main/{self.schema}.\1", text).replace(
+            "@", f"{self.schema}."
+        )
+
+    def write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+@pytest.fixture
+def bench(engine: SparkEngine, root: Path, request: pytest.FixtureRequest) -> Bench:
+    name = re.sub(r"\W", "_", request.node.name)[:60]
+    schema = f"s{abs(hash(request.node.nodeid)) % 10**8}_{name}"
+    bench = Bench(engine, root, schema)
+    bench.sql(f"CREATE NAMESPACE IF NOT EXISTS main.{schema}")
+    return bench
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/spark" in str(item.path):
+            item.add_marker(pytest.mark.spark)

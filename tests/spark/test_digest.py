@@ -1,0 +1,72 @@
+"""The digest: the same for the same rows in any order, another for any other rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Bench
+
+
+def digest(bench: Bench, select: str) -> str:
+    written = bench.run(f"-- pipeline\n-- materialize lake://main/@t\n{select}")
+    assert written.digest is not None
+    return written.digest
+
+
+SAME = {
+    "order of rows": (
+        "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(x, y)",
+        "SELECT * FROM VALUES (2, 'b'), (1, 'a') AS v(x, y)",
+    ),
+    "order of columns": (
+        "SELECT 1 AS x, 'a' AS y",
+        "SELECT 'a' AS y, 1 AS x",
+    ),
+    "order of a map": (
+        "SELECT map('a', 1, 'b', 2) AS m",
+        "SELECT map('b', 2, 'a', 1) AS m",
+    ),
+    "order of a map inside": (
+        "SELECT array(struct(map('a', map('x', 1, 'y', 2)) AS m)) AS a",
+        "SELECT array(struct(map('a', map('y', 2, 'x', 1)) AS m)) AS a",
+    ),
+}
+OTHER = {
+    "a value": ("SELECT 1 AS x", "SELECT 2 AS x"),
+    "a name": ("SELECT 1 AS x", "SELECT 1 AS y"),
+    "how often": (
+        "SELECT * FROM VALUES (1), (1), (2) AS v(x)",
+        "SELECT * FROM VALUES (1), (2), (2) AS v(x)",
+    ),
+    "where the null is": (
+        "SELECT CAST(NULL AS INT) AS x, 1 AS y",
+        "SELECT 1 AS x, CAST(NULL AS INT) AS y",
+    ),
+    "where the null is inside": (
+        "SELECT struct(CAST(NULL AS INT) AS x, 1 AS y) AS s",
+        "SELECT struct(1 AS x, CAST(NULL AS INT) AS y) AS s",
+    ),
+    "a null and an empty text": ("SELECT CAST(NULL AS STRING) AS x", "SELECT '' AS x"),
+    "order of an array": ("SELECT array(1, 2) AS x", "SELECT array(2, 1) AS x"),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_the_same_rows(bench: Bench, case: str) -> None:
+    left, right = SAME[case]
+    assert digest(bench, left) == digest(bench, right)
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_other_rows(bench: Bench, case: str) -> None:
+    left, right = OTHER[case]
+    assert digest(bench, left) != digest(bench, right)
+
+
+def test_many_rows_do_not_overflow(bench: Bench) -> None:
+    rows = digest(bench, "SELECT id FROM range(200000)")
+    assert rows == digest(bench, "SELECT 199999 - id AS id FROM range(200000)")
+    assert rows.startswith("30d40-")
