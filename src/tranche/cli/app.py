@@ -69,11 +69,21 @@ def explaining(output: Output) -> Iterator[None]:
             output.value({"error": {"kind": type(error).__name__, "message": str(error)}})
         output.error(str(error))
         raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        output.error("stopped by the user")
-        raise typer.Exit(1) from None
+    except (typer.Exit, typer.Abort):
+        raise
     except BrokenPipeError:
         sys.stderr.close()
+        raise typer.Exit(1) from None
+    except Exception as error:
+        if output.debug:
+            output.notes.print_exception()
+        what = f"unexpected {type(error).__name__}: {error}"
+        if output.json:
+            output.value({"error": {"kind": "Unexpected", "message": what}})
+        output.error(f"{what}; this is a fault of Tranche, --debug shows where")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        output.error("stopped by the user")
         raise typer.Exit(1) from None
 
 
@@ -154,8 +164,9 @@ def check(
                 output.line(fault, "red")
             for warning in report.warnings:
                 output.line(f"warning: {warning}", "yellow")
-            good = f"{len(report.scripts)} scripts are sound"
-            bad = f", {len(report.faults)} faults" if report.faults else ""
+            count = len(report.scripts)
+            good = "1 script is sound" if count == 1 else f"{count} scripts are sound"
+            bad = f", faults: {len(report.faults)}" if report.faults else ""
             output.line(f"{good}{bad}")
         if report.faults:
             raise typer.Exit(1)

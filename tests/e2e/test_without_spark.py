@@ -1,0 +1,237 @@
+"""Commands that touch no data: fast, without Spark, and clear about what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import Shell
+
+DAILY = "-- pipeline\n-- partitioned daily\n-- materialize lake://main/{name}\n{on}SELECT 1 AS x\n"
+
+BROKEN = {
+    "kind": ("-- pipeline\n-- partitioned dayly\nSELECT 1", 2, "did you mean 'daily'?"),
+    "zone": ('-- pipeline\n-- partitioned daily tz="Europe/Pari"\nSELECT 1', 2, "Europe/Paris"),
+    "start": ('-- pipeline\n-- partitioned daily start="soon"\nSELECT 1', 2, "'soon'"),
+    "format": ('-- pipeline\n-- partitioned daily format="%d"\nSELECT 1', 2, "%d"),
+    "cron": ('-- pipeline\n-- on schedule "every day"\nSELECT 1', 2, "is no cron"),
+    "option": (
+        "-- pipeline\n-- partitioned daily color=red\nSELECT 1",
+        2,
+        "unknown option 'color'",
+    ),
+    "two": ("-- pipeline\nSELECT 1;\nSELECT 2", 2, "2 SELECTs"),
+    "none": ("-- pipeline\nSET a.b = 1", 2, "not with a SELECT"),
+    "ddl": ("-- pipeline\nSELECT 1;\nDROP TABLE x", 3, "ends with DROP TABLE"),
+    "lake": ("-- pipeline\n-- materialize lake://mian/x\nSELECT 1 AS a", 2, "unknown lake 'mian'"),
+    "managed": (
+        "-- pipeline\n-- materialize lake://main/y\nSELECT 1 AS _tranche_partition",
+        3,
+        "projects _tranche_partition",
+    ),
+    "token": (
+        "-- pipeline\n-- partitioned daily\nSELECT 'x/{partition}/y'",
+        3,
+        "write 'x/' || '{partition}' || '/y'",
+    ),
+}
+
+
+def test_every_fault_of_every_script_is_reported_with_its_place(shell: Shell) -> None:
+    for name, (text, _, _) in BROKEN.items():
+        shell.write(f"pipelines/{name}.sql", text)
+    shell.write("pipelines/good.sql", "-- pipeline\nSELECT 1 AS a")
+    done = shell.tranche("check")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    for name, (_, line, message) in BROKEN.items():
+        found = [text for text in lines if text.startswith(f"pipelines/{name}.sql:{line}: ")]
+        assert found, (name, done.stdout)
+        assert any(message in text for text in found), (name, found)
+    assert lines[-1].startswith("1 script is sound")
+    assert not (shell.folder / ".tranche" / "state.db").exists()
+
+
+def test_faults_as_json(shell: Shell) -> None:
+    shell.write("pipelines/kind.sql", BROKEN["kind"][0])
+    report = shell.json("check", code=1)
+    assert report["status"] == "failed"
+    assert report["faults"][0].startswith("pipelines/kind.sql:2: unknown kind 'dayly'")
+
+
+WRONG = {
+    "no such target": (["run", "nothing"], 2, "no script, asset or folder is called 'nothing'"),
+    "a near target": (["run", "ordres"], 2, "did you mean 'orders'?"),
+    "bad key": (["run", "orders", "-p", "2026-5-1"], 2, "its keys look like"),
+    "empty key": (["run", "orders", "-p", ""], 2, "empty"),
+    "unknown argument": (["run", "orders", "--arg", "a=1"], 2, "takes the argument 'a'"),
+    "bad argument": (["run", "orders", "--arg", "a"], 2, "write --arg name=value"),
+    "payload": (["run", "tenants", "--payload", "{"], 2, "--payload is no JSON"),
+    "no payload": (["run", "tenants"], 1, "the run has none"),
+    "payload without the key": (["run", "tenants", "--payload", '{"b": 1}'], 1, "nothing at '$.a'"),
+    "payload with an object": (["run", "tenants", "--payload", '{"a": {}}'], 1, "an object"),
+    "static without key": (["run", "regions"], 1, "us, eu"),
+    "static with another key": (["run", "regions", "-p", "ue"], 2, "eu"),
+    "key for nothing": (["run", "whole", "-p", "2026-05-01"], 2, "nothing that would run has"),
+    "bad time": (["run", "orders", "--at", "noon"], 2, "is no time"),
+    "time without zone": (["run", "orders", "--at", "2026-05-16T00:00"], 2, "has no time zone"),
+    "unknown asset": (["status", "lake://main/odrers"], 2, "did you mean 'lake://main/orders'?"),
+    "unknown target": (["check", "-t", "prod"], 2, "no target 'prod'"),
+    "several statements": (["sql", "SELECT 1; SELECT 2"], 2, "2 statements"),
+    "no statement": (["sql", "  "], 2, "no statement"),
+    "not built yet": (["run", "merged", "-p", "2026-05-01"], 1, "merge cannot be run yet"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -> None:
+    shell.write("pipelines/orders.sql", DAILY.format(name="orders", on=""))
+    shell.write("pipelines/whole.sql", "-- pipeline\n-- materialize lake://main/w\nSELECT 1 AS x")
+    shell.write(
+        "pipelines/tenants.sql",
+        '-- pipeline\n-- partitioned dynamic key="$.a"\n-- materialize lake://main/t\nSELECT 1 AS x',
+    )
+    shell.write(
+        "pipelines/regions.sql",
+        '-- pipeline\n-- partitioned static keys="us,eu"\n-- materialize lake://main/r\nSELECT 1 AS x',
+    )
+    shell.write(
+        "pipelines/merged.sql",
+        "-- pipeline\n-- partitioned daily\n-- materialize lake://main/m key=x\nSELECT 1 AS x",
+    )
+    args, code, message = WRONG[case]
+    done = shell.tranche(*args)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (shell.folder / ".tranche" / "warehouse").exists()
+
+
+def test_a_corrupt_tranche_toml_is_located(shell: Shell) -> None:
+    shell.write("pipelines/a.sql", "-- pipeline\nSELECT 1")
+    shell.write("tranche.toml", "[project]\nname = shop\n")
+    done = shell.tranche("check")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: tranche.toml:2: no valid TOML")
+
+
+def test_no_project_is_said(tmp_path: Path) -> None:
+    done = Shell(tmp_path).tranche("check")
+    assert done.returncode == 2
+    assert "make one with 'tranche init'" in done.stderr
+
+
+def test_a_command_finds_its_project_from_below(shell: Shell) -> None:
+    shell.write("pipelines/deep/er/a.sql", "-- pipeline\nSELECT 1 AS x")
+    done = shell.tranche("check", cwd=shell.folder / "pipelines" / "deep")
+    assert done.stdout == "1 script is sound\n"
+
+
+def test_a_plan_is_printed_and_nothing_made(shell: Shell) -> None:
+    shell.write("pipelines/a.sql", DAILY.format(name="a", on=""))
+    shell.write("pipelines/b.sql", DAILY.format(name="b", on="-- on lake://main/a\n"))
+    plan = shell.json("run", "a", "-p", "2026-05-16", "--dry-run")
+    assert [(s["script"], s["partition"], s["verdict"]) for s in plan["steps"]] == [
+        ("a", "2026-05-16", "run"),
+        ("b", "2026-05-16", "run"),
+    ]
+    assert not (shell.folder / ".tranche" / "state.db").exists()
+
+
+def test_graphs_keep_the_token(shell: Shell) -> None:
+    shell.write(
+        "pipelines/a.sql",
+        "-- pipeline\n-- partitioned daily\n-- materialize lake://main/a\n"
+        "SELECT * FROM read_json('in/' || '{partition}' || '.json')",
+    )
+    shell.write("pipelines/b.sql", DAILY.format(name="b", on="-- on lake://main/a\n"))
+    for form in ("text", "mermaid", "dot", "json"):
+        done = shell.tranche("graph", "--format", form)
+        assert done.returncode == 0
+        assert "in/{partition}.json" in done.stdout
+    graph = shell.json("graph")
+    assert {"from": "lake://main/a", "to": "b", "triggers": True} in graph["edges"]
+
+
+def test_a_state_of_a_newer_version_is_refused(shell: Shell) -> None:
+    import sqlite3
+
+    shell.write("pipelines/a.sql", DAILY.format(name="a", on=""))
+    (shell.folder / ".tranche").mkdir()
+    with sqlite3.connect(shell.folder / ".tranche" / "state.db") as database:
+        database.execute("CREATE TABLE tranche_version (version_num TEXT)")
+        database.execute("INSERT INTO tranche_version VALUES ('9999')")
+    done = shell.tranche("status")
+    assert done.returncode == 1
+    assert "newer" in done.stderr
+
+
+def test_init_makes_a_sound_project_and_overwrites_nothing(shell: Shell) -> None:
+    made = shell.json("init")
+    assert "pipelines/ingest_orders.sql" in made["files"]
+    assert shell.json("check")["status"] == "succeeded"
+    again = shell.tranche("init")
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+
+class TestSpeed:
+    """On 200 scripts, generous to noisy machines; the figures that count are in `make bench`."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def large(cls, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+        shell = Shell(tmp_path_factory.mktemp("large"))
+        for number in range(200):
+            on = f"-- on lake://main/t{number - 1}\n" if number else ""
+            shell.write(f"pipelines/t{number}.sql", DAILY.format(name=f"t{number}", on=on))
+        return shell
+
+    @pytest.mark.parametrize("command", ["check", "graph", "status"])
+    def test_no_spark_is_imported_and_parsed_scripts_are_not_parsed_again(
+        self, large: Shell, command: str
+    ) -> None:
+        large.tranche("check")
+        code = (
+            "import sys, runpy\n"
+            f"sys.argv = ['tranche', {command!r}]\n"
+            "try:\n"
+            "    from tranche.cli import main; main()\n"
+            "except SystemExit: pass\n"
+            "bad = [m for m in ('pyspark', 'py4j', 'sqlglot', 'alembic') if m in sys.modules]\n"
+            "print('IMPORTED', bad)\n"
+        )
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=large.folder,
+            capture_output=True,
+            text=True,
+            env=env,
+            check=True,
+        )
+        assert done.stdout.splitlines()[-1] == "IMPORTED []"
+
+    @pytest.mark.parametrize("command", ["--help", "check", "graph", "status"])
+    def test_commands_answer_at_once(self, large: Shell, command: str) -> None:
+        large.env["PYTHONDONTWRITEBYTECODE"] = ""
+        large.tranche(command)
+        times = []
+        for _ in range(3):
+            began = time.monotonic()
+            assert large.tranche(command).returncode == 0
+            times.append(time.monotonic() - began)
+        assert min(times) < 2.0
+
+
+def test_errors_as_json_leave_standard_output_to_the_json(shell: Shell) -> None:
+    shell.write("pipelines/orders.sql", DAILY.format(name="orders", on=""))
+    done = shell.tranche("run", "orders", "-p", "x", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["kind"] == "KeyRejected"
