@@ -13,6 +13,14 @@ from typing import Any
 import pytest
 
 TRANCHE = Path(sys.executable).parent / "tranche"
+QUICK = """\
+[spark]
+master = "local[2]"
+[spark.conf]
+# Short stories: what counts is how fast the JVM starts, not how fast it becomes.
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
+"spark.sql.shuffle.partitions" = 2
+"""
 
 
 @dataclass
@@ -37,6 +45,10 @@ class Shell:
         done = self.tranche(*args, "--json")
         assert done.returncode == code, done.stdout + done.stderr
         return json.loads(done.stdout)
+
+    def quick(self, settings: str = "") -> None:
+        """Settings with which Spark starts fast."""
+        self.write("tranche.toml", settings + QUICK)
 
     def write(self, path: str, text: str) -> None:
         file = self.folder / path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -33,35 +32,22 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def project(request: pytest.FixtureRequest, shell: Shell) -> Shell:
-    """A new project, with its state in SQLite or in PostgreSQL."""
-    shell.json("init")
-    if request.param == "postgres":
-        shell.env["STATE_URL"] = request.getfixturevalue("postgres")
-        shell.write("tranche.toml", '[state]\nurl = "${STATE_URL}"\n')
-    return shell
-
-
 def slices(result: dict[str, Any]) -> list[tuple[str, str, str, int]]:
     return [(s["asset"], s["partition"], s["status"], s["rows"]) for s in result["steps"]]
 
 
-def test_a_slice_is_idempotent_and_others_stay(project: Shell) -> None:
-    """The same on SQLite and PostgreSQL."""
-    other = project.json("run", "ingest_orders", "--partition", "2026-05-15")
+def test_a_slice_is_idempotent_and_others_stay(shell: Shell) -> None:
+    shell.json("init")
+    shell.quick()
+    other = shell.json("run", "ingest_orders", "--partition", "2026-05-15")
     assert slices(other) == [
         ("lake://main/raw_orders", "2026-05-15", "succeeded", 2),
         ("lake://main/revenue_daily", "2026-05-15", "succeeded", 1),
     ]
-    first = project.json("run", "ingest_orders", "--partition", "2026-05-16")
-    again = project.json("run", "ingest_orders", "--partition", "2026-05-16")
+    first = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
+    again = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
     assert slices(first) == slices(again)
-    assert first["steps"][0] == {
-        **again["steps"][0],
-        "snapshot": first["steps"][0]["snapshot"],
-    }
-    rows = project.json(
+    rows = shell.json(
         "sql",
         "SELECT _tranche_partition AS day, count(*) AS n, count(DISTINCT order_id) AS ids"
         " FROM main.raw_orders GROUP BY 1 ORDER BY 1",
@@ -70,19 +56,32 @@ def test_a_slice_is_idempotent_and_others_stay(project: Shell) -> None:
         {"day": "2026-05-15", "n": 2, "ids": 2},
         {"day": "2026-05-16", "n": 3, "ids": 3},
     ]
-    status = project.json("status", "lake://main/raw_orders")
+    status = shell.json("status", "lake://main/raw_orders")
     assert [(p["partition"], p["status"], p["rows"]) for p in status["partitions"]] == [
         ("2026-05-15", "succeeded", 2),
         ("2026-05-16", "succeeded", 3),
     ]
     assert status["partitions"][1]["snapshot"] == again["steps"][0]["snapshot"]
     assert status["partitions"][1]["run"] == again["run"]
-    shown = project.json("show", "revenue_daily", "-p", "2026-05-16", "--limit", "2")
+    shown = shell.json("show", "revenue_daily", "-p", "2026-05-16", "--limit", "2")
     assert shown["more"] is True
     assert {row["_tranche_partition"] for row in shown["rows"]} == {"2026-05-16"}
 
 
+def test_the_same_with_the_state_in_postgresql(shell: Shell, postgres: str) -> None:
+    shell.json("init")
+    shell.env["STATE_URL"] = postgres
+    shell.quick('[state]\nurl = "${STATE_URL}"\n')
+    first = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
+    again = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
+    assert slices(first) == slices(again)
+    (found,) = shell.json("status", "raw_orders")["partitions"]
+    assert (found["partition"], found["rows"], found["run"]) == ("2026-05-16", 3, again["run"])
+    assert not (shell.folder / ".tranche" / "state.db").exists()
+
+
 def test_a_chain_at_the_last_second_of_the_day_stays_on_it(shell: Shell) -> None:
+    shell.quick()
     head = '-- pipeline\n-- partitioned daily tz="Pacific/Auckland"\n'
     shell.write(
         "pipelines/a.sql", f"{head}-- materialize lake://main/a\nSELECT '{{partition}}' AS k"
@@ -102,6 +101,7 @@ def test_a_chain_at_the_last_second_of_the_day_stays_on_it(shell: Shell) -> None
 
 
 def test_awkward_keys_through_the_command_line(shell: Shell) -> None:
+    shell.quick()
     shell.write(
         "pipelines/t.sql",
         '-- pipeline\n-- partitioned dynamic key="$.tenant.id"\n-- materialize lake://main/t\n'
@@ -110,14 +110,14 @@ def test_awkward_keys_through_the_command_line(shell: Shell) -> None:
     keys = ["x' OR '1'='1", "two\nlines"]
     for key in keys:
         shell.json("run", "t", "--partition", key)
-    shell.json("run", "t", "--payload", json.dumps({"trigger": {"tenant": {"id": 7}}}))
     rows = shell.json("sql", "SELECT k, _tranche_partition AS p FROM t ORDER BY k")
-    assert rows == [{"k": key, "p": key} for key in sorted([*keys, "7"])]
+    assert rows == [{"k": key, "p": key} for key in sorted(keys)]
     found = [p["partition"] for p in shell.json("status", "t")["partitions"]]
-    assert found == sorted([*keys, "7"])
+    assert found == sorted(keys)
 
 
 def test_a_failure_is_told_in_a_sentence_and_fails_the_run(shell: Shell) -> None:
+    shell.quick()
     shell.write(
         "pipelines/a.sql",
         "-- pipeline\n-- materialize lake://main/a\n\nSELECT * FROM main.not_there",
@@ -135,6 +135,7 @@ def test_a_failure_is_told_in_a_sentence_and_fails_the_run(shell: Shell) -> None
 
 
 def test_interrupting_a_run_leaves_it_cancelled_and_nothing_written(shell: Shell) -> None:
+    shell.quick()
     shell.write(
         "pipelines/slow.sql",
         "-- pipeline\n-- materialize lake://main/slow\n"
@@ -180,6 +181,7 @@ def wait_for_attempt(path: Path) -> None:
 
 
 def test_two_processes_write_two_slices_of_a_new_table_at_once(shell: Shell) -> None:
+    shell.quick()
     shell.write(
         "pipelines/t.sql",
         "-- pipeline\n-- partitioned daily\n-- materialize lake://main/t\nSELECT '{partition}' AS k",

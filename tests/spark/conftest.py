@@ -21,6 +21,14 @@ from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
 from tranche.testing import MemoryStore
 
+_CONF = """\
+[spark]
+master = "local[2]"
+[spark.conf]
+# Many small statements: a quick compiler beats a good one.
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -Xss4m"
+"spark.sql.shuffle.partitions" = 2
+"""
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
 
 
@@ -31,8 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def engine(root: Path) -> Iterator[SparkEngine]:
-    conf = '[spark]\nmaster = "local[2]"\n[spark.conf]\nspark.sql.shuffle.partitions = 2\n'
-    engine = SparkEngine(parse_settings(conf, root, None, {}))
+    engine = SparkEngine(parse_settings(_CONF, root, None, {}))
     engine.start()
     yield engine
     engine.close()

@@ -74,9 +74,10 @@ class Spark:
         # Spark installs a handler that cancels its own jobs only; ours must win.
         if threading.current_thread() is threading.main_thread() and handler is not None:
             signal.signal(signal.SIGINT, handler)
-        # PySpark repeats every failure as JSON on standard error; ours is enough.
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        if not self._debug:
+            # These repeat every failure on standard error, with tracebacks; our words are enough.
+            for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         return session
 
     def _with_jars(self, conf: dict[str, str]) -> SparkSession:
