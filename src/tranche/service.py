@@ -89,10 +89,8 @@ def plan(project: Project, request: Request, state: StateReader) -> Plan:
     built = build_plan(project, request, state)
     if not project.broken:
         return built
-    left_out = (
-        f"{len(project.broken)} scripts with faults are left out: {', '.join(project.broken)};"
-        " see 'tranche check'"
-    )
+    names = ", ".join(project.broken)
+    left_out = f"left out, because they have faults: {names}; see 'tranche check'"
     return replace(built, warnings=(left_out, *built.warnings))
 
 

@@ -139,7 +139,7 @@ def test_interrupting_a_run_leaves_it_cancelled_and_nothing_written(shell: Shell
     shell.write(
         "pipelines/slow.sql",
         "-- pipeline\n-- materialize lake://main/slow\n"
-        "SELECT sum(a.id * b.id) AS x FROM range(400000) a CROSS JOIN range(400000) b",
+        "SELECT sum((a.id * b.id) % 7) AS x FROM range(400000) a CROSS JOIN range(400000) b",
     )
     process = subprocess.Popen(
         [str(TRANCHE), "run", "slow"],
@@ -159,7 +159,7 @@ def test_interrupting_a_run_leaves_it_cancelled_and_nothing_written(shell: Shell
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 1
     assert "cancelled" in out
-    assert "Traceback" not in out + err
+    assert err == ""
     with sqlite3.connect(shell.folder / ".tranche" / "state.db") as database:
         assert database.execute("SELECT status FROM runs").fetchall() == [("cancelled",)]
         assert database.execute("SELECT status FROM attempts").fetchall() == [("cancelled",)]

@@ -77,7 +77,7 @@ class Bench:
     def named(self, text: str) -> str:
         """`@t` stands for this test's schema and table."""
         return re.sub(r"lake://main/@(\w+)", rf"lake://main/{self.schema}.\1", text).replace(
-            "@", f"{self.schema}."
+            "@", f"main.{self.schema}."
         )
 
     def write(self, path: str, text: str) -> None:

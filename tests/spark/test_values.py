@@ -220,7 +220,7 @@ class TestScripts:
 ATTACH 'lake://main' AS dl;
 SET spark.sql.shuffle.partitions = 3;
 CREATE TEMPORARY VIEW picked AS
-  SELECT {bench.schema}.src.id, '{{partition}}' AS day FROM dl.@src WHERE id > 1; -- a ; here
+  SELECT dl.{bench.schema}.src.id, '{{partition}}' AS day FROM dl.{bench.schema}.src WHERE id > 1; -- a ; here
 SELECT id, day FROM picked
 """
         written = bench.run(script, partition="2026-05-16")

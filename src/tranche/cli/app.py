@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,9 @@ def run_app() -> None:
 @contextmanager
 def explaining(output: Output) -> Iterator[None]:
     """Errors become a sentence and an exit code; a traceback only on request."""
+    if not output.debug:
+        # Without any handler, what libraries log on the side goes to standard error.
+        logging.getLogger().addHandler(logging.NullHandler())
     try:
         yield
     except TrancheError as error:

@@ -78,7 +78,7 @@ class Output:
             self.line("done")
             return
         self.table((name for name, _ in rows.columns), rows.values)
-        count = f"{len(rows.values)} row{'' if len(rows.values) == 1 else 's'}"
+        count = counted(len(rows.values), "row")
         self.line(f"{count}, and more; raise --limit to see them" if rows.more else count, "dim")
 
 
@@ -96,6 +96,14 @@ def shown(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, default=_plain)
     text = str(value)
     return text if text.isprintable() else repr(text)[1:-1]
+
+
+def counted(number: int, what: str) -> str:
+    """
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def instant(value: datetime | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tranche.cli.output import STATUS_STYLE, Output, shown
+from tranche.cli.output import STATUS_STYLE, Output, counted, shown
 from tranche.model.plan import Plan, Step
 from tranche.run.runner import Progress, StepResult
 
@@ -53,7 +53,7 @@ class RunProgress(Progress):
         record = result.record
         text = f"{_SIGN[record.status]} {_named(step)}"
         if record.status == "succeeded":
-            rows = "" if record.rows is None else f"  {record.rows} rows"
+            rows = "" if record.rows is None else f"  {counted(record.rows, 'row')}"
             text += f"{rows}  {time.monotonic() - self._began:.1f} s"
         elif record.error is not None:
             text += f"  {record.status}: {record.error}"

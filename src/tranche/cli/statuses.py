@@ -8,6 +8,9 @@ from tranche.cli.output import Output
 from tranche.cli.views import partition_view
 from tranche.service import AssetStatus, PartitionPage
 
+_WIDE = 120
+"""Columns of a terminal that has room for snapshots and runs."""
+
 _OUTCOMES = ("succeeded", "failed", "cancelled")
 
 
@@ -47,16 +50,16 @@ def show_asset(page: PartitionPage, output: Output) -> None:
     if not page.partitions:
         output.line(f"{page.asset} has no partition yet; run the script that makes it")
         return
+    wide = output.console.width >= _WIDE
     output.table(
-        ("partition", "status", "rows", "snapshot", "run", "at", "error"),
+        ("partition", "status", "rows", "at", *(("snapshot", "run") if wide else ()), "error"),
         (
             (
                 "whole table" if s.partition is None else s.partition,
                 s.status,
                 "" if s.rows is None else s.rows,
-                s.snapshot or "",
-                s.run,
                 s.at.isoformat(timespec="seconds"),
+                *((s.snapshot or "", s.run) if wide else ()),
                 s.error or "",
             )
             for s in page.partitions

@@ -45,15 +45,17 @@ def explained(
                 place=place,
             )
         case "PATH_NOT_FOUND":
-            return SourceMissing(
-                f"nothing is at {_parameter(error, 'path')}",
-                "check the path; a relative one starts at the project folder",
-                place=place,
-            )
+            start = "; a relative one starts at the project folder" if path else ""
+            where = _parameter(error, "path")
+            return SourceMissing(f"nothing is at {where}", f"check the path{start}", place=place)
         case _ if isinstance(error, AnalysisException):
             return StatementFailed(what, "correct the statement", place=place)
         case _:
-            return StatementFailed(what, place=place)
+            failure = StatementFailed(what, place=place)
+            # Spark names what a statement did wrong; what has no name came from outside of it,
+            # from a disk, a network or a lost worker, and may pass.
+            failure.transient = condition is None
+            return failure
 
 
 def _place(text: str, path: str | None, line: int) -> Place | None:

@@ -81,7 +81,8 @@ class Spark:
         return session
 
     def _with_jars(self, conf: dict[str, str]) -> SparkSession:
-        jars = JarCache(packages(self._settings))
+        more = [package for package in conf.pop("spark.jars.packages", "").split(",") if package]
+        jars = JarCache([*packages(self._settings), *more])
         extra = [jar for jar in conf.pop("spark.jars", "").split(",") if jar]
         found = jars.found()
         if found is None:
@@ -89,10 +90,10 @@ class Spark:
             with FileLock(jars.lock):
                 found = jars.found()
                 if found is None:
-                    wanted = [*jars.packages, *filter(None, [conf.pop("spark.jars.packages", "")])]
                     first = {
                         **conf,
-                        "spark.jars.packages": ",".join(wanted),
+                        "spark.jars": ",".join(extra),
+                        "spark.jars.packages": ",".join(jars.packages),
                         "spark.jars.ivy": str(jars.folder),
                     }
                     session = self._launch(first)

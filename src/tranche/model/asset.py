@@ -45,15 +45,20 @@ class LakeTable:
 class FileSet:
     """Files below one path, one file set per partition where the path holds `{partition}`.
 
+    A relative path starts at the project.
+
     >>> str(FileSet("s3", "/raw/{partition}/orders.json"))
     's3:///raw/{partition}/orders.json'
+    >>> str(FileSet("file", "data/{partition}.json"))
+    'file:data/{partition}.json'
     """
 
     scheme: str
     path: str
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.path}"
+        absolute = self.scheme != "file" or self.path.startswith("/")
+        return f"{self.scheme}://{self.path}" if absolute else f"{self.scheme}:{self.path}"
 
 
 AssetUri: TypeAlias = LakeTable | FileSet
@@ -78,6 +83,8 @@ def parse_address(text: str) -> AssetUri:
     >>> parse_address("lake://main/raw.orders").schema
     'raw'
     """
+    if text.startswith("file:") and text[5:6] not in ("", "/"):
+        return FileSet("file", text.removeprefix("file:"))
     scheme, separator, rest = text.partition("://")
     if not separator:
         raise BadAddress(

@@ -89,7 +89,7 @@ def build_graph(scripts: Sequence[Script]) -> Graph:
 
 def graph_faults(scripts: Sequence[Script]) -> tuple[Fault, ...]:
     """Two writers of one asset, scripts that wait for themselves, and cycles."""
-    return (*_two_writers(scripts), *_cycles(scripts))
+    return (*_two_writers(scripts), *_own_triggers(scripts), *_cycles(scripts))
 
 
 def _two_writers(scripts: Sequence[Script]) -> Iterable[Fault]:
@@ -106,7 +106,7 @@ def _two_writers(scripts: Sequence[Script]) -> Iterable[Fault]:
                 )
 
 
-def _cycles(scripts: Sequence[Script]) -> Iterable[Fault]:
+def _own_triggers(scripts: Sequence[Script]) -> Iterable[Fault]:
     for script in scripts:
         for trigger in script.triggers_on():
             if trigger.asset in script.writes:
@@ -115,24 +115,33 @@ def _cycles(scripts: Sequence[Script]) -> Iterable[Fault]:
                     f"the script is triggered by {trigger.asset}, which it writes itself",
                     "remove this 'on' line",
                 )
+
+
+def _cycles(scripts: Sequence[Script]) -> Iterable[Fault]:
+    """One fault per cycle: each is broken at a script so that the next one shows."""
     graph = build_graph(scripts)
-    try:
-        TopologicalSorter(graph.upstream).prepare()
-    except CycleError as error:
-        names: list[str] = list(reversed(error.args[1]))
-        script = graph.scripts[min(names)]
-        start = names.index(script.name)
-        around = [*names[start:-1], *names[:start], script.name]
-        lines = [
-            t.line
-            for t in script.triggers_on()
-            if graph.producers.get(t.asset) in names and graph.producers[t.asset] != script.name
-        ]
-        yield Fault(
-            Place(script.path, lines[0] if lines else 1),
-            f"scripts wait for each other: {' → '.join(around)}",
-            "remove one of the 'on' lines or reads between them",
-        )
+    upstream = dict(graph.upstream)
+    while True:
+        try:
+            TopologicalSorter(upstream).prepare()
+        except CycleError as error:
+            names: list[str] = list(reversed(error.args[1]))[:-1]
+            start = names.index(min(names))
+            around = (*names[start:], *names[:start])
+            yield _cycle(graph, around)
+            upstream[around[0]] = upstream[around[0]] - set(names)
+        else:
+            return
+
+
+def _cycle(graph: Graph, around: Sequence[str]) -> Fault:
+    script = graph.scripts[around[0]]
+    lines = [t.line for t in script.triggers_on() if graph.producers.get(t.asset) in around[1:]]
+    return Fault(
+        Place(script.path, lines[0] if lines else 1),
+        f"scripts wait for each other: {' → '.join((*around, around[0]))}",
+        "remove one of the 'on' lines or reads between them",
+    )
 
 
 def _closure(names: Iterable[str], edges: Mapping[str, frozenset[str]]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tranche.errors import (
     ArgumentRejected,
+    KeyRejected,
     MappingMissing,
     NotPartitioned,
     TrancheError,
@@ -21,7 +22,7 @@ from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
-from tranche.planning.resolve import resolve
+from tranche.planning.resolve import bounds, resolve, within_bounds
 from tranche.planning.targets import find_target
 from tranche.ports import StateReader
 
@@ -38,6 +39,8 @@ def build_plan(project: Project, request: Request, state: StateReader) -> Plan:
         chosen |= graph.descendants(roots)
     planner = _Planner(graph, request, state, roots)
     steps = [planner.step(graph.scripts[name]) for name in graph.ordered(chosen)]
+    if planner.rejected and (len(roots) == 1 or all(step.verdict != "run" for step in steps)):
+        raise planner.rejected[0]
     _check_request(request, steps)
     return Plan(request=request, steps=tuple(steps), warnings=tuple(planner.warnings))
 
@@ -59,6 +62,8 @@ class _Planner:
         self.roots = roots
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []
+        self.rejected: list[TrancheError] = []
+        """Why scripts that were asked for by name cannot run."""
 
     def step(self, script: Script) -> Step:
         needs = [
@@ -70,10 +75,10 @@ class _Planner:
             decision = self.decide(script, needs)
             arguments = self.arguments(script, decision.partition)
         except TrancheError as error:
-            if script.name in self.roots:
-                raise
-            # A consumer that cannot work is its own failure, never its producer's.
+            # A step that cannot work is its own failure, never that of the others.
             decision, arguments = _Decision(None, "fail", str(error)), ()
+            if script.name in self.roots:
+                self.rejected.append(error)
         step = Step(
             position=len(self.steps),
             script=script,
@@ -93,8 +98,9 @@ class _Planner:
         if missing is not None:
             return _Decision(None, "fail", f"{script.path}: {missing}")
         for step in needs:
-            if step.verdict == "skip":
-                return _Decision(None, "skip", f"{step.script.label} is skipped")
+            if step.verdict != "run":
+                how = "is skipped" if step.verdict == "skip" else "cannot run"
+                return _Decision(None, "skip", f"{step.script.label} {how}")
         decision = self.key(script, needs)
         if (
             decision.verdict == "run"
@@ -120,14 +126,14 @@ class _Planner:
         return self.without_key(script, resolved.reason or "")
 
     def bounded(self, script: Script, partitioning: Partitioning, key: str) -> _Decision:
-        """A key that came down a chain and that nobody asked for stays within the start."""
+        """A key that came down a chain and that nobody asked for stays within the bounds."""
         asked = self.request.partition is not None
         if (
             not asked
             and isinstance(partitioning, TimePartitioning)
-            and partitioning.before_start(key)
+            and not within_bounds(partitioning, key)
         ):
-            return self.without_key(script, f"it starts at {partitioning.start}, after {key}")
+            return self.without_key(script, f"{bounds(partitioning)}, and the run is for {key}")
         return _Decision(key)
 
     def without_key(self, script: Script, reason: str) -> _Decision:
@@ -142,20 +148,26 @@ class _Planner:
     ) -> str | None:
         """The key that the upstream steps of this plan hand down."""
         keys: dict[str, str] = {}
+        mappers = self.mappers(script)
         for step in needs:
             upstream = step.script.partitioning
             if upstream is None or step.partition is None:
                 continue
-            if not carries_over(upstream, partitioning, step.partition):
-                if step.script.name in self.triggering(script):
-                    raise MappingMissing(
-                        f"{step.script.label} is {upstream.kind} and {script.label} is"
-                        f" {partitioning.kind}: the key {step.partition!r} does not carry over",
-                        "mappings between different partitionings cannot be applied yet;"
-                        " run the consumer by itself with --only --partition",
-                    )
-                continue
-            keys[step.partition] = step.script.label
+            if step.script.name in mappers and mappers[step.script.name] == Mapper("all"):
+                raise MappingMissing(
+                    f"{script.label} takes all keys of {step.script.label} for each of its own",
+                    "map=all cannot be applied to a partitioned script yet;"
+                    " run it by itself with --only --partition",
+                )
+            if carries_over(upstream, partitioning, step.partition):
+                keys[step.partition] = step.script.label
+            elif step.script.name in mappers:
+                raise MappingMissing(
+                    f"{step.script.label} is {upstream.kind} and {script.label} is"
+                    f" {partitioning.kind}: the key {step.partition!r} does not carry over",
+                    "mappings between different partitionings cannot be applied yet;"
+                    " run the consumer by itself with --only --partition",
+                )
         if len(keys) > 1:
             found = " and ".join(f"{key!r} from {label}" for key, label in keys.items())
             raise MappingMissing(
@@ -176,10 +188,13 @@ class _Planner:
                     " of them",
                 )
 
-    def triggering(self, script: Script) -> set[str]:
-        """The scripts whose assets stand in this script's `on` lines."""
-        assets = (trigger.asset for trigger in script.triggers_on())
-        return {self.graph.producers[asset] for asset in assets if asset in self.graph.producers}
+    def mappers(self, script: Script) -> dict[str, Mapper | None]:
+        """The scripts whose assets stand in this script's `on` lines, with the mapping of each."""
+        return {
+            self.graph.producers[trigger.asset]: trigger.mapper
+            for trigger in script.triggers_on()
+            if trigger.asset in self.graph.producers
+        }
 
     def waits_for(self, script: Script, key: str | None) -> str | None:
         """What a `trigger all` script still lacks for this key."""
@@ -201,11 +216,11 @@ class _Planner:
         given: Mapping[str, str] = self.request.arguments
         values: list[tuple[str, str | None]] = []
         for argument in script.annotations.arguments:
-            injected = argument.name == "partition" and script.partitioning is not None
-            if argument.name in given:
-                value: str | None = given[argument.name]
-            elif injected:
-                value = key
+            value: str | None
+            if argument.name == "partition" and script.partitioning is not None:
+                value = key if key is not None else argument.default
+            elif argument.name in given:
+                value = given[argument.name]
             elif argument.required:
                 raise ArgumentRejected(
                     f"{script.path} needs the argument ${argument.name} ({argument.type})",
@@ -239,13 +254,18 @@ class _Planner:
 
 def carries_over(upstream: Partitioning, downstream: Partitioning, key: str) -> bool:
     """Whether an upstream key means the same slice downstream, so that it needs no mapping."""
-    if isinstance(upstream, TimePartitioning) and isinstance(downstream, TimePartitioning):
-        return upstream.kind == downstream.kind and upstream.pattern == downstream.pattern
     if upstream.kind != downstream.kind:
         return False
+    if isinstance(upstream, TimePartitioning) and isinstance(downstream, TimePartitioning):
+        same_text = upstream.pattern == downstream.pattern
+        return same_text and _is_key(downstream, key)
+    return _is_key(downstream, key)
+
+
+def _is_key(partitioning: Partitioning, key: str) -> bool:
     try:
-        downstream.validate(key)
-    except TrancheError:
+        partitioning.validate(key)
+    except KeyRejected:
         return False
     return True
 
@@ -261,14 +281,29 @@ def _check_request(request: Request, steps: Sequence[Step]) -> None:
             f"the key {request.partition!r} was given, and nothing that would run has partitions",
             "leave --partition out, or add a partitioned line to the script",
         )
-    taken = {a.name: None for s in steps for a in s.script.annotations.arguments}
-    for step in steps:
-        if isinstance(step.script.partitioning, Dynamic):
-            taken[step.script.partitioning.path[0]] = None
+    taken = _taken(steps)
     for name in request.arguments:
-        if name not in taken:
-            known = ", ".join(f"${other}" for other in taken) or "none"
+        if name in taken:
+            continue
+        if name == "partition" and any(step.script.partitioning for step in steps):
             raise ArgumentRejected(
-                f"no step that would run takes the argument {name!r}",
-                f"the arguments are {known}; declare one with '-- ${name} (<type>)'",
+                "the key is given as an argument", "give it with --partition <key>"
             )
+        known = ", ".join(f"${other}" for other in taken) or "none"
+        raise ArgumentRejected(
+            f"no step that would run takes the argument {name!r}",
+            f"the arguments are {known}; declare one with '-- ${name} (<type>)'",
+        )
+
+
+def _taken(steps: Sequence[Step]) -> dict[str, None]:
+    """The arguments that some step makes use of: declared ones, and the root of a payload's path."""
+    taken: dict[str, None] = {}
+    for step in steps:
+        partitioning = step.script.partitioning
+        for argument in step.script.annotations.arguments:
+            if argument.name != "partition" or partitioning is None:
+                taken[argument.name] = None
+        if isinstance(partitioning, Dynamic):
+            taken[partitioning.path[0]] = None
+    return taken

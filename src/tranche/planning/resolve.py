@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from tranche.errors import (
@@ -21,6 +21,16 @@ from tranche.model.partitioning import (
 )
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Request
+
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,50 +62,74 @@ def resolve(partitioning: Partitioning, request: Request) -> Resolved:
 
 
 def _from_clock(partitioning: TimePartitioning, request: Request) -> Resolved:
-    fired = partitioning.key_at(request.fire_time)
+    fired = replace(partitioning, start=None, end=None).key_at(request.fire_time)
     if fired is not None and partitioning.lag:
         fired = partitioning.shift(fired, -partitioning.lag)
-        if partitioning.before_start(fired):
-            fired = None
-    if fired is not None:
+    if fired is not None and within_bounds(partitioning, fired):
         return Resolved(fired)
     local = request.fire_time.astimezone(time_zone(partitioning.tz)).isoformat(timespec="seconds")
-    bounds = []
+    return Resolved(None, f"{bounds(partitioning)}, and the run fired at {local}")
+
+
+def within_bounds(partitioning: TimePartitioning, key: str) -> bool:
+    """Whether a key lies between the partitioning's own start and end."""
+    return len(partitioning.keys(start=key, end=key)) > 0
+
+
+def bounds(partitioning: TimePartitioning) -> str:
+    """
+    >>> from tranche.model.partitioning import Daily
+    >>> bounds(Daily(start="2026-01-01"))
+    'it starts at 2026-01-01'
+    """
+    sides = []
     if partitioning.start is not None:
-        bounds.append(f"starts at {partitioning.start}")
+        sides.append(f"starts at {partitioning.start}")
     if partitioning.end is not None:
-        bounds.append(f"ends at {partitioning.end}")
-    return Resolved(None, f"it {' and '.join(bounds)}, and the run fired at {local}")
+        sides.append(f"ends at {partitioning.end}")
+    return f"it {' and '.join(sides)}"
 
 
 def _from_payload(partitioning: Dynamic, request: Request) -> str:
     payload = request.payload if request.payload is not None else dict(request.arguments)
     if isinstance(payload, dict) and isinstance(payload.get("trigger"), dict):
         payload = payload["trigger"]
-    if payload is None or payload == {}:
+    if payload == {}:
         raise PayloadMissing(
             f"the key is read from the payload at {partitioning.key!r}, and the run has none",
             "give one with --payload '{…}', or the key itself with --partition",
         )
-    value: Any = payload
+    return _scalar(partitioning, _at_path(partitioning, payload))
+
+
+def _at_path(partitioning: Dynamic, payload: Any) -> Any:
+    value = payload
     walked = "$"
     for name in partitioning.path:
         if not isinstance(value, dict) or name not in value:
-            found = ", ".join(map(str, value)) if isinstance(value, dict) else type(value).__name__
             raise PayloadKeyMissing(
-                f"the payload has nothing at {partitioning.key!r}: {walked} holds {found or 'nothing'}",
+                f"the payload has nothing at {partitioning.key!r}: {walked} holds {_holds(value)}",
                 f"send a payload with {name!r} there, or give the key with --partition",
             )
         value = value[name]
         walked = f"{walked}.{name}"
+    return value
+
+
+def _holds(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(map(str, value)) or "nothing"
+    return _KINDS[type(value)]
+
+
+def _scalar(partitioning: Dynamic, value: Any) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case str() | int() | float():
             return str(value)
         case _:
-            kind = {dict: "an object", list: "a list", type(None): "null"}[type(value)]
             raise PayloadKeyNotScalar(
-                f"the payload has {kind} at {partitioning.key!r}",
+                f"the payload has {_KINDS[type(value)]} at {partitioning.key!r}",
                 "a key is one text, number or boolean; point key= at one",
             )

@@ -23,6 +23,17 @@ _STANDARD = {
 }
 
 
+def _reader() -> int:
+    """When the code that reads scripts was last changed: what older code read may be wrong now."""
+    package = Path(__file__).parent.parent
+    return max(
+        file.stat().st_mtime_ns
+        for folder in ("script", "model")
+        for file in os.scandir(package / folder)
+        if file.name.endswith(".py")
+    )
+
+
 class _OnlyModel(pickle.Unpickler):
     """Loads values of our own model and nothing else: a cache file is not trusted."""
 
@@ -31,22 +42,26 @@ class _OnlyModel(pickle.Unpickler):
             "tranche.errors",
             "tranche.script.read",
         )
-        if (ours and "." not in name) or (module, name) in _STANDARD:
+        if (module, name) in _STANDARD:
             return super().find_class(module, name)
+        if ours and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
         raise pickle.UnpicklingError(f"{module}.{name} does not belong into the cache")
 
 
 class ScriptCache:
     """One file of a project. Losing it costs time, nothing else."""
 
-    def __init__(self, path: Path, context: str) -> None:
+    def __init__(self, path: Path, basis: str) -> None:
         self._path = path
-        self._context = f"{_FORMAT} {version('tranche')} {context}"
+        self._basis = f"{_FORMAT} {version('tranche')} {_reader()} {basis}"
         self._known: dict[str, Any] = self._load()
         self._used: dict[str, Any] = {}
 
     def key(self, path: str, text: bytes) -> str:
-        digest = hashlib.sha256(f"{self._context}\x00{path}\x00".encode())
+        digest = hashlib.sha256(f"{self._basis}\x00{path}\x00".encode())
         digest.update(text)
         return digest.hexdigest()
 
@@ -66,13 +81,16 @@ class ScriptCache:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self._path.parent)
-            with os.fdopen(handle, "wb") as file:
-                pickle.dump((self._context, self._used), file, pickle.HIGHEST_PROTOCOL)
-            os.replace(temporary, self._path)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    pickle.dump((self._basis, self._used), file, pickle.HIGHEST_PROTOCOL)
+                os.replace(temporary, self._path)
+            except OSError:
+                os.unlink(temporary)
 
     def _load(self) -> dict[str, Any]:
         try:
-            context, values = _OnlyModel(io.BytesIO(self._path.read_bytes())).load()
+            basis, values = _OnlyModel(io.BytesIO(self._path.read_bytes())).load()
         except Exception:  # any damage to the file means: read the scripts again
             return {}
-        return values if context == self._context and isinstance(values, Mapping) else {}  # type: ignore[return-value]
+        return values if basis == self._basis and isinstance(values, Mapping) else {}  # type: ignore[return-value]

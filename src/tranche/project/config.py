@@ -26,6 +26,12 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "lakes.*": ("format", "warehouse", "catalog"),
 }
 _TOP = ("project", "state", "spark", "lakes", "targets")
+_HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
+_SETTING = re.compile(
+    r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
+)
+_PART = re.compile(r"\"[^\"]*\"|'[^']*'|[\w-]+")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _CATALOGS = ("rest", "hive", "glue", "jdbc")
 
 
@@ -58,37 +64,36 @@ def parse_settings(
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
+        found = re.search(r"line (\d+)", str(error))
+        line = int(found[1]) if found else max(1, len(text.splitlines()))
         raise ConfigError(
             f"no valid TOML: {error}",
             "correct it; a text needs quotes, a table needs [brackets]",
-            place=Place(CONFIG, int(line[1]) if line else None),
+            place=Place(CONFIG, line),
         ) from None
-    return _Reader(text, root, environ).settings(tables, target)
+    return _Reader(text, root, target, environ).settings(tables)
 
 
 class _Reader:
     """Checks one file's settings; each complaint names the line."""
 
-    def __init__(self, text: str, root: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, text: str, root: Path, target: str | None, environ: Mapping[str, str]
+    ) -> None:
         self.text = text
         self.root = root
+        self.target = target
         self.environ = environ
 
-    def error(self, what: str, remedy: str, word: str) -> ConfigError:
-        return ConfigError(what, remedy, place=Place(CONFIG, self.line(word)))
+    def error(self, what: str, remedy: str, name: str) -> ConfigError:
+        """A complaint about a setting; a target's own line comes before that of the base."""
+        lines = setting_lines(self.text)
+        overlaid = f"targets.{self.target}.{name}"
+        return ConfigError(what, remedy, place=Place(CONFIG, lines.get(overlaid, lines.get(name))))
 
-    def line(self, word: str) -> int | None:
-        """The line on which a key or a table stands, as far as the text shows it."""
-        last = re.escape(word.rpartition(".")[2])
-        for number, line in enumerate(self.text.splitlines(), 1):
-            if re.match(rf'\s*"?{last}"?\s*=', line) or re.match(rf'\s*\[.*\b{last}"?\]', line):
-                return number
-        return None
-
-    def settings(self, tables: dict[str, Any], target: str | None) -> Settings:
+    def settings(self, tables: dict[str, Any]) -> Settings:
         self.check_names(tables, _TOP, "")
-        merged = self.overlay(tables, target)
+        merged = self.overlaid(tables)
         project = self.table(merged, "project")
         lakes = self.lakes(merged)
         default = self.default_lake(project, lakes)
@@ -102,30 +107,46 @@ class _Reader:
             spark=self.spark(merged),
             lakes=lakes,
             default_lake=default,
-            target=target,
+            target=self.target,
         )
 
-    def overlay(self, tables: dict[str, Any], target: str | None) -> dict[str, Any]:
+    def overlaid(self, tables: dict[str, Any]) -> dict[str, Any]:
+        """The tables with the target's settings in place of the base's."""
         targets = tables.get("targets", {})
         if not isinstance(targets, dict) or not all(isinstance(t, dict) for t in targets.values()):
             raise self.error("targets is no table", "write [targets.<name>.<table>]", "targets")
         for name, overlay in targets.items():
-            self.check_names(overlay, ("state", "spark", "lakes"), f"targets.{name}")
-        if target is None:
+            self.check_overlay(overlay, f"targets.{name}")
+        if self.target is None:
             return tables
-        if target not in targets:
+        if self.target not in targets:
             known = ", ".join(targets) or "none is declared"
             raise ConfigError(
-                f"no target {target!r} in {CONFIG}",
+                f"no target {self.target!r} in {CONFIG}",
                 f"the targets are: {known}",
                 place=Place(CONFIG),
             )
-        return _merged(tables, targets[target])
+        return _merged(_without_other_spark(tables, targets[self.target]), targets[self.target])
 
-    def table(self, tables: dict[str, Any], name: str) -> dict[str, Any]:
+    def check_overlay(self, overlay: dict[str, Any], where: str) -> None:
+        """A target that nobody chose may not hold a wrong name either."""
+        self.check_names(overlay, ("state", "spark", "lakes"), where)
+        for name in ("state", "spark"):
+            self.check_names(self.mapping(overlay, name, where), _TABLES[name], f"{where}.{name}")
+        lakes = self.mapping(overlay, "lakes", where)
+        for lake in lakes:
+            table = self.mapping(lakes, lake, f"{where}.lakes")
+            self.check_names(table, _TABLES["lakes.*"], f"{where}.lakes.{lake}")
+
+    def mapping(self, tables: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
+        full = f"{where}.{name}" if where else name
         table = tables.get(name, {})
         if not isinstance(table, dict):
-            raise self.error(f"{name} is no table", f"write [{name}]", name)
+            raise self.error(f"{full} is no table", f"write [{full}]", full)
+        return table
+
+    def table(self, tables: dict[str, Any], name: str) -> dict[str, Any]:
+        table = self.mapping(tables, name)
         self.check_names(table, _TABLES[name], name)
         return table
 
@@ -135,7 +156,7 @@ class _Reader:
                 near = get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(known)}"
                 full = f"{where}.{name}" if where else name
-                raise self.error(f"unknown setting {full!r}", hint, name)
+                raise self.error(f"unknown setting {full!r}", hint, full)
 
     def string(self, table: dict[str, Any], name: str, default: str) -> str:
         value = table.get(name.rpartition(".")[2], default)
@@ -166,47 +187,52 @@ class _Reader:
     def spark(self, tables: dict[str, Any]) -> SparkSettings:
         table = self.table(tables, "spark")
         if "master" in table and "remote" in table:
-            raise self.error("spark has a master and a remote", "keep one of them", "remote")
-        conf = table.get("conf", {})
-        if not isinstance(conf, dict):
-            raise self.error("spark.conf is no table", "write [spark.conf]", "conf")
-        flat = {}
-        for key, value in _flattened(conf):
-            if not key.startswith("spark."):
-                raise self.error(
-                    f"spark.conf holds {key!r}", "its settings begin with 'spark.'", key
-                )
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            flat[key] = self.expanded(text, f"spark.conf.{key}")
+            raise self.error("spark has a master and a remote", "keep one of them", "spark.remote")
         return SparkSettings(
             master=self.string(table, "spark.master", "local[*]"),
             remote=self.string(table, "spark.remote", "") if "remote" in table else None,
-            conf=flat,
+            conf=self.conf(table),
         )
 
+    def conf(self, table: dict[str, Any]) -> dict[str, str]:
+        flat = {}
+        for key, value in _flattened(self.mapping(table, "conf", "spark")):
+            name = f"spark.conf.{key}"
+            if not key.startswith("spark."):
+                raise self.error(
+                    f"spark.conf holds {key!r}", "its settings begin with 'spark.'", name
+                )
+            if not isinstance(value, str | int | float):
+                raise self.error(
+                    f"{name} is {value!r}", "give a text, a number, true or false", name
+                )
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            flat[key] = self.expanded(text, name)
+        return flat
+
     def lakes(self, tables: dict[str, Any]) -> dict[str, Lake]:
-        table = tables.get("lakes", {}) or {"main": {}}
-        if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
-            raise self.error("lakes is no table", "write [lakes.<name>]", "lakes")
-        return {name: self.lake(name, value) for name, value in table.items()}
+        table = self.mapping(tables, "lakes") or {"main": {}}
+        return {name: self.lake(name, self.mapping(table, name, "lakes")) for name in table}
 
     def lake(self, name: str, table: dict[str, Any]) -> Lake:
         where = f"lakes.{name}"
         if not _NAME.fullmatch(name) or name.lower() in _RESERVED_LAKES:
             raise self.error(
                 f"{name!r} cannot be the name of a lake",
-                "use letters, digits and underscores",
-                name,
+                "use letters, digits and underscores, and no name of Spark's own",
+                where,
             )
         self.check_names(table, _TABLES["lakes.*"], where)
         format_ = self.string(table, f"{where}.format", "iceberg")
         known = get_args(LakeFormat)
         if format_ not in known:
             raise self.error(
-                f"unknown format {format_!r} of {where}", f"use {', '.join(known)}", "format"
+                f"unknown format {format_!r} of {where}",
+                f"use {', '.join(known)}",
+                f"{where}.format",
             )
         warehouse = self.string(table, f"{where}.warehouse", f".tranche/warehouse/{name}")
-        if "://" not in warehouse:
+        if not _URI.match(warehouse):
             warehouse = str(self.root / warehouse)
         return Lake(
             name=name,
@@ -222,13 +248,13 @@ class _Reader:
             raise self.error(
                 f"the catalog of {where} is no table of texts",
                 'write catalog = { type = "rest", uri = "…" }',
-                "catalog",
+                f"{where}.catalog",
             )
         if value.get("type") not in _CATALOGS:
             raise self.error(
                 f"unknown type {value.get('type')!r} of the catalog of {where}",
                 f"use {', '.join(_CATALOGS)}, or leave catalog out for the embedded one",
-                "catalog",
+                f"{where}.catalog",
             )
         return {key: self.expanded(text, f"{where}.catalog.{key}") for key, text in value.items()}
 
@@ -237,9 +263,46 @@ class _Reader:
         name = self.string(project, "project.lake", default)
         if name not in lakes:
             raise self.error(
-                f"the default lake {name!r} is not declared", f"use {', '.join(lakes)}", "lake"
+                f"the default lake {name!r} is not declared",
+                f"use {', '.join(lakes)}",
+                "project.lake",
             )
         return name
+
+
+def setting_lines(text: str) -> dict[str, int]:
+    """The line of each table and setting by its full name, as far as the text shows it.
+
+    >>> setting_lines("[lakes.main]\\nformat = 'iceberg'\\n")
+    {'lakes': 1, 'lakes.main': 1, 'lakes.main.format': 2}
+    """
+    lines: dict[str, int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        setting = _SETTING.match(line)
+        if header is not None:
+            table = path = _dotted(header[1])
+        elif setting is not None:
+            path = (*table, *_dotted(setting[1]))
+        else:
+            continue
+        for size in range(1, len(path) + 1):
+            lines.setdefault(".".join(path[:size]), number)
+    return lines
+
+
+def _dotted(name: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"' \t") for part in _PART.findall(name))
+
+
+def _without_other_spark(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
+    """A target that names a master does away with the base's remote, and the reverse."""
+    chosen, old = overlay.get("spark", {}), base.get("spark", {})
+    if not isinstance(old, dict) or not {"master", "remote"} & chosen.keys():
+        return base
+    kept = {name: value for name, value in old.items() if name not in ("master", "remote")}
+    return {**base, "spark": kept}
 
 
 def _merged(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:

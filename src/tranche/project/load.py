@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from tranche.project.cache import ScriptCache
 from tranche.project.config import PIPELINES
 from tranche.script.read import ScriptRead
 
+RULES = ("unique", "not_null", "accepted_values", "relationships")
+
 
 def load_project(settings: Settings) -> Project:
     """Reads every script; scripts with faults are left out and their faults listed together."""
     root = Path(settings.root)
-    context = f"{sorted(settings.lakes)} {settings.default_lake}"
-    cache = ScriptCache(Path(settings.home) / "cache" / "scripts", context)
+    basis = f"{sorted(settings.lakes)} {settings.default_lake}"
+    cache = ScriptCache(Path(settings.home) / "cache" / "scripts", basis)
     scripts: list[Script] = []
     faults: list[Fault] = []
     broken: set[str] = set()
@@ -33,6 +36,7 @@ def load_project(settings: Settings) -> Project:
         elif read.script is not None:
             scripts.append(read.script)
     cache.save()
+    faults += _same_names(scripts)
     faults += _missing_tests(root, scripts)
     faults += graph_faults(scripts)
     paths = {fault.place.path for fault in faults}
@@ -68,43 +72,53 @@ def _read(file: Path, name: str, path: str, settings: Settings, cache: ScriptCac
     if isinstance(known, ScriptRead):
         return known
     # Parsers are imported only when something has to be parsed.
+    from tranche.script.lakes import Lakes
+
+    lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
     if file.suffix == ".sql":
-        from tranche.script.names import Lakes
         from tranche.script.sql import read_sql_script
 
-        lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
         read = read_sql_script(name, path, text, lakes)
     else:
         from tranche.script.python import read_python_script
 
-        read = read_python_script(name, path, text, frozenset(settings.lakes))
+        read = read_python_script(name, path, text, lakes)
     cache.put(key, read)
     return read
 
 
-def _missing_tests(root: Path, scripts: list[Script]) -> list[Fault]:
+def _same_names(scripts: list[Script]) -> Iterator[Fault]:
+    """A script's name is its path without the ending, so `a.py` beside `a.sql` has none of its own."""
+    first: dict[str, Script] = {}
+    for script in scripts:
+        other = first.setdefault(script.name, script)
+        if other is not script:
+            yield Fault(
+                Place(script.path),
+                f"the script {script.name!r} is {other.path} too",
+                "rename one of the two files",
+            )
+
+
+def _missing_tests(root: Path, scripts: list[Script]) -> Iterator[Fault]:
     """Data tests that name a script which is not there."""
-    faults = []
     for script in scripts:
         for test in script.annotations.data_tests:
             if not isinstance(test.rule, ScriptTest):
                 continue
-            wanted = test.rule.script.removesuffix(".sql")
-            if ".." in wanted.split("/") or wanted.startswith("/"):
-                found = False
-            else:
-                places = (root / PIPELINES / f"{wanted}.sql", root / f"{wanted}.sql")
-                found = any(place.is_file() for place in places)
-            if not found:
-                rules = ("unique", "not_null", "accepted_values", "relationships")
-                near = get_close_matches(wanted, rules, n=1)
+            name = test.rule.script.removesuffix(".sql")
+            if not _is_script(root, name):
+                near = get_close_matches(name, RULES, n=1)
                 hint = (
                     f"did you mean {near[0]!r}, which takes a column?"
                     if near
-                    else f"make {PIPELINES}/{wanted}.sql, or use {', '.join(rules)}"
+                    else f"make {PIPELINES}/{name}.sql, or use {', '.join(RULES)}"
                 )
-                place = Place(script.path, test.line)
-                faults.append(
-                    Fault(place, f"no data test and no script is called {wanted!r}", hint)
-                )
-    return faults
+                what = f"no data test and no script is called {name!r}"
+                yield Fault(Place(script.path, test.line), what, hint)
+
+
+def _is_script(root: Path, name: str) -> bool:
+    if name.startswith("/") or ".." in name.split("/"):
+        return False
+    return any((folder / f"{name}.sql").is_file() for folder in (root / PIPELINES, root))

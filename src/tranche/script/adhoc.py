@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlglot.tokenizer_core import Token
-
-from tranche.errors import ScriptFaults, UsageError
-from tranche.model.script import Annotations
+from tranche.errors import UsageError
 from tranche.script.binding import Values, bind, quoted
 from tranche.script.names import Lakes
+from tranche.script.source import Source
 from tranche.script.statements import read_statement
 from tranche.script.tokens import normalized, statements, tokenize
 
-_PLACE = "statement"
 
-
-def resolved_statement(source: str, lakes: Lakes) -> str:
+def resolved_statement(text: str, lakes: Lakes) -> str:
     """The text for Spark. What sqlglot cannot parse goes to Spark as it stands."""
-    text = normalized(source)
-    tokens, broken = tokenize(_PLACE, text)
-    if broken is not None:
-        raise UsageError(broken.what, broken.remedy)
-    chunks: Sequence[list[Token]] = list(statements(tokens))
+    source = Source("statement", normalized(text))
+    tokens, complete = tokenize(source)
+    if not complete:
+        raise _rejected(source)
+    chunks = list(statements(tokens))
     if not chunks:
         raise UsageError("there is no statement", "give one, as in tranche sql 'SELECT 1'")
     if len(chunks) > 1:
         raise UsageError(
             f"there are {len(chunks)} statements", "give one at a time; a script may hold several"
         )
-    statement, faults = read_statement(_PLACE, text, chunks[0], Annotations(), lakes)
-    if faults:
-        raise ScriptFaults(faults)
+    statement = read_statement(source, chunks[0], lakes)
+    if source.faults:
+        raise _rejected(source)
     if statement is None:
-        return text[chunks[0][0].start : chunks[0][-1].end + 1]
+        return source.text[chunks[0][0].start : chunks[0][-1].end + 1]
     nothing = Values(None, {}, {})
     return bind(statement, nothing, table=lambda hole: quoted(hole.table), files=_no_files).text
+
+
+def _rejected(source: Source) -> UsageError:
+    return UsageError(source.faults[0].what, source.faults[0].remedy)
 
 
 def _no_files(_: object) -> str:

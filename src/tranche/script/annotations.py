@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from tranche.errors import Fault, Place
 from tranche.model.argument import TYPES, Argument, accepts, argument_type, looks_like
 from tranche.model.asset import AssetUri, FileSet
-from tranche.model.partitioning import Partitioning
+from tranche.model.data_test import DataTest, Relationship
+from tranche.model.layout import Transform
+from tranche.model.partitioning import Composite, Partitioning, TimePartitioning
 from tranche.model.script import Annotations, Dialect, Lineage, Retry
 from tranche.model.strategy import History, Manual, Materialize
-from tranche.model.trigger import OnSchedule, Trigger
+from tranche.model.trigger import OnAsset, OnSchedule, Trigger
 from tranche.script.data_tests import parse_data_test
 from tranche.script.materialize import address, parse_layout, parse_lineage, parse_materialize
 from tranche.script.partitioned import parse_partitioned
@@ -34,12 +36,11 @@ WORDS = (
     "reads",
     "writes",
 )
-_UNMISTAKABLE = ("partitioned", "materialize", "data_test", "layout")
-_ARGUMENT = re.compile(r"\$([^\W\d]\w*)\s*\(([^=]*)\)\s*(?:=\s*(.*))?", re.DOTALL)
+_UNMISTAKABLE = ("pipeline", "partitioned", "materialize", "data_test", "layout")
+"""Words that mean an annotation even in a file that is not marked as a script."""
+_ARGUMENT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)\s*\(([^=]*)\)\s*(?:=\s*(.*))?", re.DOTALL)
 _RETRY = re.compile(r"(\d+)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,17 @@ class CommentLine:
     text: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Header:
     """What was found in a script's comments."""
 
     annotations: Annotations
     marked: bool
     """Whether the line `pipeline` is there."""
-    faults: list[Fault] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    addresses: tuple[tuple[AssetUri, int], ...]
+    """Every asset that is named, with its line."""
+    faults: list[Fault]
+    warnings: list[str]
 
 
 @dataclass(slots=True)
@@ -75,12 +78,13 @@ class _Draft:
     retry: Retry | None = None
     dialect: Dialect | None = None
     triggers: list[Trigger] = field(default_factory=list)
-    layout: tuple[Any, ...] = ()
-    data_tests: list[Any] = field(default_factory=list)
+    layout: tuple[Transform, ...] = ()
+    data_tests: list[DataTest] = field(default_factory=list)
     lineage: list[Lineage] = field(default_factory=list)
     arguments: list[Argument] = field(default_factory=list)
     reads: list[AssetUri] = field(default_factory=list)
     writes: list[AssetUri] = field(default_factory=list)
+    addresses: list[tuple[AssetUri, int]] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
 
     def fault(self, line: int, what: str, remedy: str | None = None) -> None:
@@ -95,16 +99,34 @@ class _Draft:
         self.lines[word] = line
         return True
 
+    def header(self) -> Header:
+        annotations = Annotations(
+            partitioning=self.partitioning,
+            materialize=self.materialize,
+            triggers=tuple(self.triggers),
+            trigger_all=self.trigger_all,
+            layout=self.layout,
+            data_tests=tuple(self.data_tests),
+            lineage=tuple(self.lineage),
+            arguments=tuple(self.arguments),
+            retry=self.retry,
+            dialect=self.dialect or "spark",
+            reads=tuple(self.reads),
+            writes=tuple(self.writes),
+            lines=tuple(self.lines.items()),
+        )
+        return Header(annotations, self.marked, tuple(self.addresses), self.faults, self.warnings)
+
 
 def read_header(path: str, top: Iterable[CommentLine], below: Iterable[CommentLine]) -> Header:
     """The annotations of the block at the top; lines `below` it must hold none."""
     draft = _Draft(path)
-    found = 0
+    found: list[int] = []
     for line in top:
         word, rest = _first_word(line.text)
         if word is None:
             continue
-        found += 1
+        found.append(line.number)
         try:
             _read(draft, word, rest, line.number)
         except Malformed as error:
@@ -112,42 +134,22 @@ def read_header(path: str, top: Iterable[CommentLine], below: Iterable[CommentLi
     for line in below:
         _check_misplaced(draft, line)
     if found and not draft.marked:
-        first = draft.faults[0].place.line if draft.faults else min(draft.lines.values(), default=1)
         draft.fault(
-            first or 1,
+            found[0],
             "the script has annotations and no 'pipeline' line",
             "begin the block with a comment that says pipeline",
         )
     _check_together(draft)
-    return Header(
-        Annotations(
-            partitioning=draft.partitioning,
-            materialize=draft.materialize,
-            triggers=tuple(draft.triggers),
-            trigger_all=draft.trigger_all,
-            layout=draft.layout,
-            data_tests=tuple(draft.data_tests),
-            lineage=tuple(draft.lineage),
-            arguments=tuple(draft.arguments),
-            retry=draft.retry,
-            dialect=draft.dialect or "spark",
-            reads=tuple(draft.reads),
-            writes=tuple(draft.writes),
-            lines=tuple(draft.lines.items()),
-        ),
-        draft.marked,
-        draft.faults,
-        draft.warnings,
-    )
+    return draft.header()
 
 
 def _first_word(text: str) -> tuple[str | None, str]:
     """The annotation word that a comment begins with, if any, and the rest."""
     body = text.strip()
-    if body.startswith("$") and re.match(r"\$\w", body):
+    if re.match(r"\$\w", body):
         return "$", body
-    word, _, rest = body.partition(" ")
-    return (word, rest.strip()) if word in WORDS else (None, body)
+    word, *rest = body.split(maxsplit=1)[:2] or [""]
+    return (word, rest[0] if rest else "") if word in WORDS else (None, body)
 
 
 def _read(draft: _Draft, word: str, rest: str, line: int) -> None:
@@ -157,26 +159,30 @@ def _read(draft: _Draft, word: str, rest: str, line: int) -> None:
             draft.lines.setdefault(word, line)
             _nothing_after(word, rest)
         case "on":
-            draft.triggers.append(parse_on(rest, line))
+            trigger = parse_on(rest, line)
+            draft.triggers.append(trigger)
+            if isinstance(trigger, OnAsset):
+                draft.addresses.append((trigger.asset, line))
         case "trigger":
-            if rest != "all":
-                raise Malformed(f"'trigger {rest}' does not parse", "write trigger all")
-            draft.trigger_all = draft.once(word, line)
+            parse_trigger(rest)
+            draft.trigger_all |= draft.once(word, line)
         case "partitioned":
             _partitioned(draft, rest, line)
         case "materialize":
-            made, warnings = parse_materialize(rest)
-            if draft.once(word, line):
-                draft.materialize = made
-                draft.warnings += [f"{draft.path}:{line}: {text}" for text in warnings]
+            _materialize(draft, rest, line)
         case "layout":
             layout = parse_layout(rest)
             if draft.once(word, line):
                 draft.layout = layout
         case "data_test":
-            draft.data_tests.append(parse_data_test(rest, line))
+            test = parse_data_test(rest, line)
+            draft.data_tests.append(test)
+            if isinstance(test.rule, Relationship):
+                draft.addresses.append((test.rule.target.asset, line))
         case "column":
-            draft.lineage.append(parse_lineage(rest))
+            lineage = parse_lineage(rest)
+            draft.lineage.append(lineage)
+            draft.addresses += [(source.asset, line) for source in lineage.sources]
         case "$":
             draft.arguments.append(parse_argument(rest, line))
         case "retry":
@@ -184,14 +190,13 @@ def _read(draft: _Draft, word: str, rest: str, line: int) -> None:
             if draft.once(word, line):
                 draft.retry = retry
         case "dialect":
-            if rest not in ("spark", "duckdb"):
-                raise Malformed(f"unknown dialect {rest!r}", "use spark or duckdb")
+            dialect = parse_dialect(rest)
             if draft.once(word, line):
-                draft.dialect = cast(Dialect, rest)
-        case "reads":
-            draft.reads.append(address(rest))
-        case "writes":
-            draft.writes.append(address(rest))
+                draft.dialect = dialect
+        case "reads" | "writes":
+            asset = address(rest)
+            (draft.reads if word == "reads" else draft.writes).append(asset)
+            draft.addresses.append((asset, line))
 
 
 def _partitioned(draft: _Draft, rest: str, line: int) -> None:
@@ -206,6 +211,14 @@ def _partitioned(draft: _Draft, rest: str, line: int) -> None:
         )
 
 
+def _materialize(draft: _Draft, rest: str, line: int) -> None:
+    made, warnings = parse_materialize(rest)
+    if draft.once("materialize", line):
+        draft.materialize = made
+        draft.addresses.append((made.asset, line))
+        draft.warnings += [f"{draft.path}:{line}: {text}" for text in warnings]
+
+
 def _nothing_after(word: str, rest: str) -> None:
     if rest:
         raise Malformed(
@@ -217,36 +230,50 @@ def _nothing_after(word: str, rest: str) -> None:
 def _check_misplaced(draft: _Draft, line: CommentLine) -> None:
     """An annotation that stands below the first statement would be dropped in silence."""
     word, rest = _first_word(line.text)
-    if word not in _UNMISTAKABLE:
+    if word is None or not (draft.marked or word in _UNMISTAKABLE):
         return
-    parsers: dict[str, Callable[[str], object]] = {
-        "partitioned": parse_partitioned,
-        "materialize": parse_materialize,
-        "layout": parse_layout,
-        "data_test": lambda text: parse_data_test(text, line.number),
-    }
-    if not _parses(parsers[word], rest) or (word in ("layout", "data_test") and " " not in rest):
+    if word in ("layout", "data_test") and " " not in rest and "(" not in rest:
         return
+    try:
+        _read(_Draft(draft.path), word, rest, line.number)
+    except Malformed:
+        return
+    name = rest.partition(" ")[0] if word == "$" else word
     draft.fault(
         line.number,
-        f"the annotation '{word}' stands below the first statement",
-        "move it into the comment block at the top",
+        f"the annotation '{name}' stands below the first statement",
+        "move it into the comment block at the top; if this is prose, begin it with another word",
     )
-
-
-def _parses(parse: Callable[[str], _T], text: str) -> bool:
-    try:
-        parse(text)
-    except Malformed:
-        return False
-    return True
 
 
 def _check_together(draft: _Draft) -> None:
     """Rules about annotations that depend on each other."""
     made = draft.materialize
-    line = draft.lines.get("materialize", 1)
-    if made is not None and isinstance(made.strategy, History):
+    if made is not None:
+        _check_made(draft, made)
+    if made is None or isinstance(made.strategy, Manual):
+        _check_unmanaged(draft)
+    for trigger in draft.triggers:
+        if (
+            isinstance(trigger, OnSchedule)
+            and trigger.cron is None
+            and not _has_periods(draft.partitioning)
+        ):
+            draft.fault(
+                trigger.line,
+                "'on schedule' without a cron fires at each period's start, and there is no period",
+                'add a partitioned line of a time kind, or a cron, as in on schedule "0 6 * * *"',
+            )
+    seen: set[str] = set()
+    for argument in draft.arguments:
+        if argument.name in seen:
+            draft.fault(argument.line, f"${argument.name} is declared twice", "declare it once")
+        seen.add(argument.name)
+
+
+def _check_made(draft: _Draft, made: Materialize) -> None:
+    line = draft.lines["materialize"]
+    if isinstance(made.strategy, History):
         at_partition = made.strategy.at == "partition"
         if draft.partitioning is not None and not at_partition:
             draft.fault(
@@ -258,43 +285,44 @@ def _check_together(draft: _Draft) -> None:
             draft.fault(
                 line, "at=partition in a script without partitions", "add a partitioned line"
             )
-    if (
-        made is not None
-        and isinstance(made.asset, FileSet)
-        and not isinstance(made.strategy, Manual)
-    ):
+    if isinstance(made.asset, FileSet) and not isinstance(made.strategy, Manual):
         draft.fault(
             line,
             f"{made.asset} is a file set, and Tranche writes tables of lakes",
             "use lake://<lake>/<table>, or write it yourself with materialize manual",
         )
-    managed = made is not None and not isinstance(made.strategy, Manual)
-    if draft.data_tests and not managed:
+
+
+def _check_unmanaged(draft: _Draft) -> None:
+    if draft.data_tests:
         draft.fault(
             draft.data_tests[0].line,
             "data tests need a table that Tranche writes",
             "add a materialize line that is not manual, or remove the tests",
         )
-    if draft.layout and not managed:
+    if draft.layout:
         draft.fault(
             draft.lines["layout"],
             "a layout needs a table that Tranche writes",
             "add a materialize line that is not manual, or remove the layout",
         )
-    for trigger in draft.triggers:
-        if isinstance(trigger, OnSchedule) and trigger.cron is None and draft.partitioning is None:
-            draft.fault(
-                trigger.line,
-                "'on schedule' without a cron fires at each period's start, and there is no period",
-                'add a partitioned line, or a cron, as in on schedule "0 6 * * *"',
-            )
-    names = [argument.name for argument in draft.arguments]
-    for argument in draft.arguments:
-        if (
-            names.count(argument.name) > 1
-            and argument is not draft.arguments[names.index(argument.name)]
-        ):
-            draft.fault(argument.line, f"${argument.name} is declared twice", "declare it once")
+
+
+def _has_periods(partitioning: Partitioning | None) -> bool:
+    if isinstance(partitioning, Composite):
+        return any(isinstance(rule, TimePartitioning) for _, rule in partitioning.dimensions)
+    return isinstance(partitioning, TimePartitioning)
+
+
+def parse_trigger(text: str) -> None:
+    if text != "all":
+        raise Malformed(f"'trigger {text}' does not parse", "write trigger all")
+
+
+def parse_dialect(text: str) -> Dialect:
+    if text not in ("spark", "duckdb"):
+        raise Malformed(f"unknown dialect {text!r}", "use spark or duckdb")
+    return cast(Dialect, text)
 
 
 def parse_argument(text: str, line: int) -> Argument:
@@ -323,7 +351,7 @@ def _unquoted(text: str) -> str | None:
     if text.lower() == "null":
         return None
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
+        return text[1:-1].replace(text[0] * 2, text[0])
     return text
 
 

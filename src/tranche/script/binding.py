@@ -6,12 +6,14 @@ data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
 from tranche.errors import KeyRejected
 from tranche.model.asset import LakeTable
+from tranche.model.partitioning_text import shown
 from tranche.model.statement import (
     ArgumentHole,
     FileHole,
@@ -23,6 +25,8 @@ from tranche.model.statement import (
 
 _KEY = "_tranche_key"
 _ARGUMENT = "_tranche_argument_"
+_ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}|/")
+_PATTERN = re.compile(r"[*?\[\]{}\\^]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +83,14 @@ def file_path(hole: FileHole, values: Values) -> str:
             case Text(text):
                 pieces.append(text)
             case KeyHole():
-                key = values.key or ""
-                if not pieces and (key.startswith("/") or "://" in key):
-                    raise KeyRejected(
-                        f"the key {key!r} is a path of its own", "begin with a folder"
-                    )
-                pieces.append(_path_piece(key, "the key"))
+                pieces.append(_path_piece(values.key, "key", root=""))
             case ArgumentHole(name):
-                pieces.append(_path_piece(values.arguments[name] or "", f"${name}"))
+                value = values.arguments[name]
+                # Whoever runs a script may point it at another place, a key may not.
+                start = _ROOT.match(value or "") if not pieces else None
+                pieces.append(
+                    _path_piece(value, f"argument ${name}", root=start[0] if start else "")
+                )
             case _:
                 assert_never(part)
     return "".join(pieces)
@@ -112,13 +116,17 @@ def _marker(name: str, value: str | None, type_: str, parameters: dict[str, str]
     return f":{name}" if type_ == "STRING" else f"CAST(:{name} AS {type_})"
 
 
-def _path_piece(value: str, what: str) -> str:
-    segments = value.split("/")
-    if not value or any(segment in ("..", ".") for segment in segments):
+def _path_piece(value: str | None, what: str, *, root: str) -> str:
+    """A value as part of a path, behind the root that it may begin with."""
+    if value is None:
         raise KeyRejected(
-            f"{what} {value!r} cannot be part of a path", "a path takes no empty, '.' or '..' part"
+            f"the run has no {what}, and a path in the script needs it", "run it with one"
+        )
+    rest = value.removeprefix(root)
+    if any(segment in ("", ".", "..") for segment in rest.split("/")):
+        raise KeyRejected(
+            f"the {what} {shown(value)} cannot be part of a path",
+            "a path takes no empty, '.' or '..' part",
         )
     # Spark reads these characters as patterns; a value means them as they are.
-    return "".join(
-        f"\\{character}" if character in "*?[]{}\\^" else character for character in value
-    )
+    return root + _PATTERN.sub(r"\\\g<0>", rest)

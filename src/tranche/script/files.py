@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from tranche.model.asset import PARTITION_TOKEN
 from tranche.model.statement import ArgumentHole, FileHole, KeyHole, PathPart, Text
 from tranche.script.tokens import STRINGS
 
@@ -15,13 +16,17 @@ FILE_FUNCTIONS: Final[dict[str, Literal["json", "csv", "parquet"]]] = {
     "read_csv": "csv",
     "read_parquet": "parquet",
 }
-_FORM = "write it as {name}('folder/' || '{{partition}}' || '.{format}', option => 'value')"
+_ARROWS = (TokenType.FARROW, TokenType.COLON_EQ, TokenType.EQ)
+_PLAIN = (*STRINGS, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
+
+ValueReader: TypeAlias = Callable[[list[Token], int], KeyHole | ArgumentHole | None]
+"""Reads the key or an argument at a position, and notes the fault if there is one."""
 
 
 class BadFileRead(Exception):
-    """A file function that does not parse, with its place."""
+    """A file function that does not parse; `what` is None if the fault is noted already."""
 
-    def __init__(self, position: int, what: str, remedy: str) -> None:
+    def __init__(self, position: int, what: str | None, remedy: str) -> None:
         super().__init__(what)
         self.position = position
         self.what = what
@@ -29,67 +34,74 @@ class BadFileRead(Exception):
 
 
 def read_file_call(
-    tokens: list[Token], at: int, key_hole: Callable[[Token], KeyHole | None]
+    tokens: list[Token], at: int, literal: ValueReader, parameter: ValueReader
 ) -> tuple[FileHole, int]:
     """The call whose name is the token `at`, and the position of its closing bracket."""
-    name = tokens[at].text.lower()
-    format_ = FILE_FUNCTIONS[name]
-    form = _FORM.format(name=name, format=format_)
+    return _Call(tokens, at, literal, parameter).read()
 
-    def bad(position: int, what: str) -> BadFileRead:
-        token = tokens[min(position, len(tokens) - 1)]
-        return BadFileRead(token.start, f"{name}: {what}", form)
 
-    path: list[PathPart] = []
-    position = at + 2
-    while True:
-        part, position = _path_part(tokens, position, key_hole)
+class _Call:
+    def __init__(
+        self, tokens: list[Token], at: int, literal: ValueReader, parameter: ValueReader
+    ) -> None:
+        self.tokens = tokens
+        self.name = tokens[at]
+        self.literal = literal
+        self.parameter = parameter
+        self.position = at + 2
+
+    def read(self) -> tuple[FileHole, int]:
+        path = [self.path_part()]
+        while self.type() is TokenType.DPIPE:
+            self.position += 1
+            path.append(self.path_part())
+        options: list[tuple[str, str]] = []
+        while self.type() is TokenType.COMMA:
+            self.position += 1
+            options.append(self.option())
+        if self.type() is not TokenType.R_PAREN:
+            raise self.bad("the path is made of literals joined by ||, then options")
+        format_ = FILE_FUNCTIONS[self.name.text.lower()]
+        return FileHole(format_, tuple(path), tuple(options), self.name.line), self.position
+
+    def path_part(self) -> PathPart:
+        kind = self.type()
+        part: PathPart | None = None
+        if kind in STRINGS:
+            part = self.literal(self.tokens, self.position)
+            token = self.tokens[self.position]
+            if part is None and PARTITION_TOKEN not in token.text:
+                part = Text(token.text)
+            self.position += 1
+        elif kind is TokenType.PARAMETER:
+            part = self.parameter(self.tokens, self.position)
+            self.position += 2
+        else:
+            raise self.bad("the path is made of literals, '{partition}' and $arguments")
         if part is None:
-            raise bad(position, "the path is made of literals, '{partition}' and $arguments")
-        path.append(part)
-        following = _type(tokens, position)
-        if following is not TokenType.DPIPE:
-            break
-        position += 1
-    options: list[tuple[str, str]] = []
-    while _type(tokens, position) is TokenType.COMMA:
-        option, position = _option(tokens, position + 1)
-        if option is None:
-            raise bad(position, "an option does not parse")
-        options.append(option)
-    if _type(tokens, position) is not TokenType.R_PAREN:
-        raise bad(position, "the path is made of literals joined by ||, then options")
-    return FileHole(format_, tuple(path), tuple(options), tokens[at].line), position
+            raise self.bad(None)
+        return part
 
+    def option(self) -> tuple[str, str]:
+        name, arrow, value = (self.token(self.position + offset) for offset in range(3))
+        if name is None or arrow is None or arrow.token_type not in _ARROWS:
+            raise self.bad("an option does not parse")
+        if value is None or value.token_type not in _PLAIN:
+            self.position += 2
+            raise self.bad(f"the option {name.text} takes a text, a number, true or false")
+        self.position += 3
+        return name.text, value.text if value.token_type in STRINGS else value.text.lower()
 
-def _type(tokens: list[Token], position: int) -> TokenType | None:
-    return tokens[position].token_type if position < len(tokens) else None
+    def token(self, position: int) -> Token | None:
+        return self.tokens[position] if position < len(self.tokens) else None
 
+    def type(self) -> TokenType | None:
+        token = self.token(self.position)
+        return token.token_type if token is not None else None
 
-def _path_part(
-    tokens: list[Token], position: int, key_hole: Callable[[Token], KeyHole | None]
-) -> tuple[PathPart | None, int]:
-    kind = _type(tokens, position)
-    if kind in STRINGS:
-        token = tokens[position]
-        if "{partition" in token.text:
-            hole = key_hole(token)
-            # A fault about the token is already noted; the text stands in for it.
-            return hole or Text(token.text), position + 1
-        return Text(token.text), position + 1
-    if kind is TokenType.PARAMETER and position + 1 < len(tokens):
-        name = tokens[position + 1].text
-        return (KeyHole() if name == "partition" else ArgumentHole(name)), position + 2
-    return None, position
-
-
-def _option(tokens: list[Token], position: int) -> tuple[tuple[str, str] | None, int]:
-    arrow = _type(tokens, position + 1)
-    if arrow not in (TokenType.FARROW, TokenType.COLON_EQ, TokenType.EQ):
-        return None, position
-    value = tokens[position + 2] if position + 2 < len(tokens) else None
-    plain = (*STRINGS, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
-    if value is None or value.token_type not in plain:
-        return None, position + 2
-    text = value.text if value.token_type in STRINGS else value.text.lower()
-    return (tokens[position].text, text), position + 3
+    def bad(self, what: str | None) -> BadFileRead:
+        name = self.name.text.lower()
+        token = self.token(self.position) or self.tokens[-1]
+        form = f"'folder/' || '{PARTITION_TOKEN}' || '.{FILE_FUNCTIONS[name]}', option => 'value'"
+        message = None if what is None else f"{name}: {what}"
+        return BadFileRead(token.start, message, f"write it as {name}({form})")

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tranche.model.asset import DEFAULT_SCHEMA, LakeTable
+from tranche.script.lakes import Lakes
+from tranche.script.parsing import is_written, named_tables
+
+__all__ = ["BadName", "Lakes", "Names", "TableRef", "resolve", "table_refs"]
 
 FILE_FORMATS = ("json", "csv", "parquet", "orc", "text", "binaryfile", "avro")
 METADATA_TABLES = (
@@ -27,14 +31,8 @@ METADATA_TABLES = (
     "refs",
     "snapshots",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Lakes:
-    """The names of a project's lakes, and which of them is meant when none is named."""
-
-    names: frozenset[str]
-    default: str
+_SESSION = ("global_temp", "session", "system")
+"""Where Spark keeps what belongs to a session; such names are left to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,61 +56,89 @@ class TableRef:
     table: LakeTable
     start: int
     end: int
-    written: tuple[str, ...]
+    parts: tuple[str, ...]
     """The parts of the name as they stand in the text."""
     metadata: str | None = None
     travels: bool = False
     """Whether the text itself says which snapshot it reads."""
+    written: bool = False
 
 
-class UnknownLake(Exception):
-    """A name whose first part is no lake."""
+@dataclass(frozen=True, slots=True)
+class BadName:
+    """A name that means no table, what is wrong with it, and what to write."""
 
-    def __init__(self, name: str, position: int) -> None:
-        super().__init__(name)
-        self.name = name
-        self.position = position
-
-
-class FileQuery(Exception):
-    """A file that is queried by its path as if it were a table."""
-
-    def __init__(self, format_: str, position: int) -> None:
-        super().__init__(format_)
-        self.format = format_
-        self.position = position
+    position: int
+    what: str
+    remedy: str
 
 
-def table_refs(tree: exp.Expression, names: Names) -> Iterator[TableRef]:
+def table_refs(tree: exp.Expr, names: Names) -> Iterator[TableRef | BadName]:
     """The lake tables that a statement names, without its CTEs and temporary views."""
-    for node in tree.find_all(exp.Table):
-        parts = node.parts
-        if not parts or not all(isinstance(part, exp.Identifier) for part in parts):
+    for node in named_tables(tree):
+        identifiers = node.parts
+        if not all(
+            isinstance(part, exp.Identifier) and "start" in part.meta for part in identifiers
+        ):
             continue
-        if not all("start" in part.meta for part in parts):
+        parts = tuple(part.name for part in identifiers)
+        if not parts or _is_of_session(parts, names) or (len(parts) == 1 and _is_cte(node)):
             continue
-        if len(parts) == 1 and (parts[0].name.lower() in names.views or _is_cte(node)):
+        start, end = identifiers[0].meta["start"], identifiers[-1].meta["end"] + 1
+        quoted = bool(identifiers[-1].args.get("quoted"))
+        bad = _no_table(parts, start, quoted=quoted)
+        if bad is not None:
+            yield bad
             continue
-        yield _resolve(node, [part.name for part in parts], names)
+        travels = node.args.get("version") is not None or node.args.get("when") is not None
+        yield resolve(parts, start, end, names, travels=travels, written=is_written(node))
 
 
-def _resolve(node: exp.Table, parts: list[str], names: Names) -> TableRef:
-    identifiers = node.parts
-    start, end = identifiers[0].meta["start"], identifiers[-1].meta["end"] + 1
-    travels = node.args.get("version") is not None or node.args.get("when") is not None
-    written = tuple(parts)
-    if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and identifiers[-1].args.get("quoted"):
-        raise FileQuery(parts[0].lower(), start)
+def _no_table(parts: tuple[str, ...], start: int, *, quoted: bool) -> BadName | None:
+    """What looks like a table to the parser and is something else to Spark."""
+    if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and quoted:
+        return BadName(
+            start,
+            f"a file is queried as a table of {parts[0].lower()}",
+            "use read_json('…'), read_csv('…') or read_parquet('…')",
+        )
+    if len(parts) == 1 and parts[0].upper() == "TABLE" and not quoted:
+        return BadName(start, "TABLE stands for a query", "write SELECT * FROM <table>")
+    return None
+
+
+def resolve(
+    parts: tuple[str, ...],
+    start: int,
+    end: int,
+    names: Names,
+    *,
+    travels: bool = False,
+    written: bool = False,
+) -> TableRef | BadName:
+    """What a name of one to four parts means: `[<lake>.[<schema>.]]<table>[.<metadata>]`."""
     lake = names.lake(parts[0]) if len(parts) > 1 else names.lakes.default
-    rest = parts[1:] if len(parts) > 1 and lake is not None else parts
+    if lake is None:
+        what, hint = names.lakes.unlike(parts[0], tuple(names.aliases))
+        if not hint.startswith("did you mean"):
+            hint += f"; a table of the default lake is {'.'.join((names.lakes.default, *parts))}"
+        return BadName(start, what, hint)
+    rest = parts[1:] if len(parts) > 1 else parts
     metadata = None
-    if len(rest) > 1 and rest[-1].lower() in METADATA_TABLES and (lake or len(rest) > 2):
+    if len(rest) > 1 and rest[-1].lower() in METADATA_TABLES:
         metadata, rest = rest[-1], rest[:-1]
     if len(rest) > 2:
-        raise UnknownLake(parts[0], start)
+        name = ".".join(parts)
+        return BadName(start, f"{name!r} has too many parts", "write <lake>.<schema>.<table>")
     schema = rest[0] if len(rest) == 2 else DEFAULT_SCHEMA
-    table = LakeTable(lake or names.lakes.default, rest[-1], schema)
-    return TableRef(table, start, end, written, metadata, travels)
+    table = LakeTable(lake, rest[-1], schema)
+    return TableRef(table, start, end, parts, metadata, travels, written)
+
+
+def _is_of_session(parts: tuple[str, ...], names: Names) -> bool:
+    if len(parts) == 1:
+        return parts[0].lower() in names.views
+    return parts[0].lower() in _SESSION and names.lake(parts[0]) is None
 
 
 def _is_cte(table: exp.Table) -> bool:

@@ -5,47 +5,33 @@ from __future__ import annotations
 import hashlib
 import io
 import tokenize
+import warnings
 from collections.abc import Iterator
 
 from tranche.errors import Fault, Place
-from tranche.model.asset import LakeTable
 from tranche.model.script import Script
-from tranche.model.trigger import OnAsset
 from tranche.script.annotations import CommentLine, read_header
+from tranche.script.lakes import Lakes, unknown_lakes
 from tranche.script.read import ScriptRead
-from tranche.script.tokens import normalized
 
 _SKIPPED = (tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.INDENT, tokenize.DEDENT)
 
 
-def read_python_script(name: str, path: str, source: str, lakes: frozenset[str]) -> ScriptRead:
-    text = normalized(source)
+def read_python_script(name: str, path: str, source: str, lakes: Lakes) -> ScriptRead:
+    text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
+        _check_syntax(text, path)
         top, below = _comments(text)
-        compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, tokenize.TokenError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        what = f"the code does not parse: {getattr(error, 'msg', error)}"
-        return ScriptRead(None, (Fault(Place(path, line), what, "correct the Python"),))
+        return ScriptRead(None, (_broken(path, error),))
     header = read_header(path, top, below)
     if not header.marked and not header.faults:
         return ScriptRead(None)
+    faults = {*header.faults, *unknown_lakes(path, header, lakes)}
+    if faults:
+        return ScriptRead(None, tuple(sorted(faults)))
     annotations = header.annotations
     made = (annotations.materialize.asset,) if annotations.materialize else ()
-    assets = [(asset, 1) for asset in (*made, *annotations.reads, *annotations.writes)]
-    assets += [(t.asset, t.line) for t in annotations.triggers if isinstance(t, OnAsset)]
-    faults = [
-        *header.faults,
-        *(
-            Fault(
-                Place(path, line), f"unknown lake {asset.lake!r}", f"use {', '.join(sorted(lakes))}"
-            )
-            for asset, line in assets
-            if isinstance(asset, LakeTable) and asset.lake not in lakes
-        ),
-    ]
-    if faults:
-        return ScriptRead(None, tuple(sorted(set(faults))))
     return ScriptRead(
         Script(
             name=name,
@@ -60,12 +46,29 @@ def read_python_script(name: str, path: str, source: str, lakes: frozenset[str])
     )
 
 
+def _check_syntax(text: str, path: str) -> None:
+    with warnings.catch_warnings():
+        # What Python thinks of the user's code beyond its syntax is not ours to print.
+        warnings.simplefilter("ignore")
+        compile(text, path, "exec", dont_inherit=True)
+
+
+def _broken(path: str, error: Exception) -> Fault:
+    line = getattr(error, "lineno", None)
+    if line is None and isinstance(error, tokenize.TokenError):
+        line = error.args[1][0]
+    what = error.msg if isinstance(error, SyntaxError) else error.args[0]
+    return Fault(Place(path, line or 1), f"the code does not parse: {what}", "correct the Python")
+
+
 def _comments(text: str) -> tuple[list[CommentLine], list[CommentLine]]:
     top: list[CommentLine] = []
     below: list[CommentLine] = []
     code = False
     for token in _tokens(text):
         if token.type == tokenize.COMMENT:
+            if token.line[: token.start[1]].strip():
+                continue
             line = CommentLine(token.start[0], token.string.lstrip("#"))
             (below if code else top).append(line)
         elif token.type not in _SKIPPED:

@@ -5,37 +5,40 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from sqlglot.tokenizer_core import Token
 
-from tranche.errors import Fault, Place
 from tranche.model.asset import AssetUri, LakeTable
-from tranche.model.data_test import Relationship
-from tranche.model.partitioning import TimePartitioning
+from tranche.model.partitioning import (
+    Composite,
+    Dynamic,
+    Partitioning,
+    Static,
+    TimePartitioning,
+)
 from tranche.model.script import Annotations, Script
 from tranche.model.strategy import PARTITION_COLUMN, History
-from tranche.script.annotations import Header, read_header
-from tranche.script.names import Lakes
+from tranche.script.annotations import read_header
+from tranche.script.lakes import Lakes, unknown_lakes
 from tranche.script.read import ScriptRead
-from tranche.script.statements import read_body
-from tranche.script.tokens import comments, normalized, tokenize
+from tranche.script.source import Source
+from tranche.script.statements import Body, read_body
+from tranche.script.tokens import comments, normalized, statements, tokenize
 
 
-def read_sql_script(name: str, path: str, source: str, lakes: Lakes) -> ScriptRead:
-    text = normalized(source)
-    tokens, broken = tokenize(path, text)
-    if broken is not None:
-        return ScriptRead(None, (broken,))
-    found = comments(text, tokens)
+def read_sql_script(name: str, path: str, text: str, lakes: Lakes) -> ScriptRead:
+    source = Source(path, normalized(text))
+    tokens, complete = tokenize(source)
+    found = comments(source, tokens)
     header = read_header(path, found.top, found.below)
     if not header.marked and not header.faults:
         return ScriptRead(None)
-    body = read_body(path, text, tokens, header.annotations, lakes)
-    faults = [*header.faults, *body.faults, *_lake_faults(path, header, lakes)]
-    if faults:
-        return ScriptRead(None, tuple(sorted(set(faults))))
     annotations = header.annotations
-    made = _made(annotations)
+    body = read_body(source, tokens, annotations, lakes) if complete else Body()
+    faults = {*header.faults, *source.faults, *unknown_lakes(path, header, lakes)}
+    if faults:
+        return ScriptRead(None, tuple(sorted(faults)))
     return ScriptRead(
         Script(
             name=name,
@@ -45,9 +48,9 @@ def read_sql_script(name: str, path: str, source: str, lakes: Lakes) -> ScriptRe
             setup=tuple(body.setup),
             query=body.query,
             reads=_unique([*body.reads, *annotations.reads]),
-            writes=_unique([*made, *body.writes, *annotations.writes]),
+            writes=_unique([*_made(annotations), *body.writes, *annotations.writes]),
             fingerprint=_fingerprint(annotations, tokens),
-            warnings=tuple(header.warnings),
+            warnings=(*header.warnings, *source.warnings),
         )
     )
 
@@ -66,41 +69,33 @@ def _unique(assets: list[AssetUri]) -> tuple[AssetUri, ...]:
     return tuple(dict.fromkeys(assets))
 
 
-def _lake_faults(path: str, header: Header, lakes: Lakes) -> list[Fault]:
-    """Addresses of lakes that the project does not have."""
-    annotations = header.annotations
-    named: list[tuple[AssetUri, int]] = []
-    if annotations.materialize is not None:
-        named.append((annotations.materialize.asset, annotations.line("materialize")))
-    for trigger in annotations.triggers:
-        asset = getattr(trigger, "asset", None)
-        if asset is not None:
-            named.append((asset, trigger.line))
-    for test in annotations.data_tests:
-        if isinstance(test.rule, Relationship):
-            named.append((test.rule.target.asset, test.line))
-    known = ", ".join(sorted(lakes.names))
-    return [
-        Fault(Place(path, line), f"unknown lake {asset.lake!r}", f"the lakes are {known}")
-        for asset, line in named
-        if isinstance(asset, LakeTable) and asset.lake not in lakes.names
-    ]
-
-
 def _fingerprint(annotations: Annotations, tokens: Sequence[Token]) -> str:
     """What defines the rows of a slice: comments, bounds and tests do not."""
-    partitioning = annotations.partitioning
-    if isinstance(partitioning, TimePartitioning):
-        rule = f"{partitioning.kind} {partitioning.tz} {partitioning.pattern}"
-    else:
-        rule = partitioning.describe() if partitioning is not None else ""
     made = annotations.materialize
     pieces = [
         PARTITION_COLUMN,
         annotations.dialect,
-        rule,
+        _rule(annotations.partitioning),
         repr(made.strategy) if made else "",
         *(f"{a.name} {a.type} {a.default}" for a in annotations.arguments),
-        *(f"{token.token_type.name} {token.text}" for token in tokens),
+        *(_code(statement) for statement in statements(tokens)),
     ]
     return hashlib.sha256("\x1f".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _code(statement: list[Token]) -> str:
+    return "\x1e".join(f"{token.token_type.name} {token.text}" for token in statement)
+
+
+def _rule(partitioning: Partitioning | None) -> str:
+    match partitioning:
+        case None:
+            return ""
+        case TimePartitioning():
+            return f"{partitioning.kind} {partitioning.tz} {partitioning.pattern}"
+        case Composite():
+            return " | ".join(f"{name}: {_rule(rule)}" for name, rule in partitioning.dimensions)
+        case Static() | Dynamic():
+            return partitioning.describe()
+        case _:
+            assert_never(partitioning)

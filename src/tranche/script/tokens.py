@@ -11,15 +11,23 @@ from sqlglot.dialects import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tranche.errors import Fault, Place
 from tranche.script.annotations import CommentLine
+from tranche.script.source import Source
 
 # A statement that sqlglot only half knows is kept as it is; its warning would be noise.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 SPARK = Spark()
 STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
-_WHERE = re.compile(r" from (\d+):\d+")
+_OPENS = re.compile(r"--[^\n]*|/\*|[rR]?['\"]|`")
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+_QUOTE_ENDS = {
+    "'": re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL),
+    '"': re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL),
+    "r'": re.compile(r"[^']*'"),
+    'r"': re.compile(r'[^"]*"'),
+    "`": re.compile(r"[^`]*`"),
+}
 
 
 def normalized(text: str) -> str:
@@ -27,17 +35,47 @@ def normalized(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def tokenize(path: str, text: str) -> tuple[list[Token], Fault | None]:
+def tokenize(source: Source) -> tuple[list[Token], bool]:
+    """The tokens, and whether they are all: those before a quote that never ends are not."""
     try:
-        return SPARK.tokenize(text), None
-    except TokenError as error:
-        where = _WHERE.search(str(error))
-        what = "a quote or comment is not closed" if where else "the text is no SQL"
-        return [], Fault(
-            Place(path, int(where[1]) if where else 1),
-            what,
-            "close it, or remove what stands there",
-        )
+        return SPARK.tokenize(source.text), True
+    except TokenError:
+        position, what = _unclosed(source.text)
+        source.fault(position, what, "close it, or remove what stands there")
+    try:
+        return SPARK.tokenize(source.text[:position]), False
+    except TokenError:
+        return [], False
+
+
+def _unclosed(text: str) -> tuple[int, str]:
+    """Where the quote or comment begins that has no end."""
+    position = 0
+    while (found := _OPENS.search(text, position)) is not None:
+        start, mark = found.start(), found[0]
+        if mark == "/*":
+            end = comment_end(text, start)
+            if end is None:
+                return start, "a comment is not closed"
+        elif mark.startswith("--"):
+            end = found.end()
+        else:
+            close = _QUOTE_ENDS[mark.lower()].match(text, found.end())
+            if close is None:
+                return start, "a quote is not closed"
+            end = close.end()
+        position = end
+    return 0, "the text is no SQL"
+
+
+def comment_end(text: str, start: int) -> int | None:
+    """Where the comment ends that opens at `start`; comments may hold comments."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(text, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return None
 
 
 def statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -56,38 +94,37 @@ def statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The comment lines of a script: those above its first statement, and the others."""
+    """The lines that are comments only: those above the first statement, and the others."""
 
     top: tuple[CommentLine, ...]
     below: tuple[CommentLine, ...]
 
 
-def comments(text: str, tokens: Sequence[Token]) -> Comments:
+def comments(source: Source, tokens: Sequence[Token]) -> Comments:
     """Comments stand in the gaps between tokens, so a `--` inside a string is none."""
     top: list[CommentLine] = []
     below: list[CommentLine] = []
     end = 0
-    for start, stop in [*((t.start, t.end + 1) for t in tokens), (len(text), len(text))]:
+    size = len(source.text)
+    for start, stop in [*((t.start, t.end + 1) for t in tokens), (size, size)]:
         found = below if end else top
-        found.extend(_gap(text, end, start))
+        found.extend(_gap(source, end, start))
         end = stop
     return Comments(tuple(top), tuple(below))
 
 
-def _gap(text: str, start: int, end: int) -> Iterator[CommentLine]:
+def _gap(source: Source, start: int, end: int) -> Iterator[CommentLine]:
+    text = source.text
     position = start
     while position < end:
         if text.startswith("/*", position):
-            close = text.find("*/", position + 2)
-            position = end if close < 0 else close + 2
+            position = comment_end(text, position) or end
         elif text.startswith("--", position):
             stop = text.find("\n", position)
             stop = end if stop < 0 else min(stop, end)
-            yield CommentLine(text.count("\n", 0, position) + 1, text[position + 2 : stop])
+            # A remark behind code is no annotation, whatever it says.
+            if not text[text.rfind("\n", 0, position) + 1 : position].strip():
+                yield CommentLine(source.line(position), text[position + 2 : stop])
             position = stop
         else:
             position += 1
-
-
-def line_of(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1

@@ -90,8 +90,9 @@ def _word(text: str, position: int) -> tuple[str | None, str, int]:
     while position < len(text):
         character = text[position]
         if character == "=" and depth == 0 and text[start:position].isidentifier():
-            value, end = _value(text, position + 1)
-            return text[start:position], value, end
+            name = text[start:position]
+            value, end = _value(text, position + 1, name)
+            return name, value, end
         if character == "(":
             depth += 1
         elif character == ")":
@@ -102,7 +103,7 @@ def _word(text: str, position: int) -> tuple[str | None, str, int]:
     return None, text[start:position], position
 
 
-def _value(text: str, position: int) -> tuple[str, int]:
+def _value(text: str, position: int, name: str) -> tuple[str, int]:
     if position < len(text) and text[position] == '"':
         return _quoted(text, position)
     start = position
@@ -111,7 +112,7 @@ def _value(text: str, position: int) -> tuple[str, int]:
         depth += {"(": 1, ")": -1}.get(text[position], 0)
         position += 1
     if position == start:
-        raise Malformed("an option has no value", 'write name="value"')
+        raise Malformed(f"option {name!r} has no value", f'write {name}="…", or leave it out')
     return text[start:position], position
 
 

@@ -1,0 +1,165 @@
+"""The command reference names every command and option, and its JSON has the right names."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import pytest
+from pages import blocks, page, section
+from typer.main import get_command
+
+from tranche.cli.app import GraphFormat, app
+from tranche.cli.views import partition_view, plan_view, run_view, script_view
+from tranche.model.plan import Plan, Request, Step
+from tranche.model.rows import Rows
+from tranche.model.run import PartitionState, StepRecord
+from tranche.model.script import Script
+from tranche.run.runner import RunResult, StepResult
+from tranche.script.lakes import Lakes
+from tranche.script.sql import read_sql_script
+
+PAGE = "docs/commands.md"
+_COMMON = section(PAGE, "Options of every command")
+_NOW = datetime(2026, 5, 16, tzinfo=UTC)
+
+
+def commands() -> dict[str, click.Command]:
+    group = get_command(app)
+    return dict(group.commands)  # type: ignore[attr-defined]
+
+
+OPTIONS = [
+    pytest.param(name, flag, id=f"{name} {flag}")
+    for name, command in commands().items()
+    for parameter in command.params
+    for flag in (*parameter.opts, *parameter.secondary_opts)
+    if flag.startswith("-")
+]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_a_section_and_an_example(name: str) -> None:
+    text = section(PAGE, f"`{name}`")
+    assert f"`tranche {name}" in text
+    assert f"tranche {name}" in text.partition("```")[2]
+    assert f"[`{name}`](#{name})" in page(PAGE)
+    assert "```json" in text or "The JSON" in text
+
+
+@pytest.mark.parametrize(("name", "flag"), OPTIONS)
+def test_every_option_is_documented(name: str, flag: str) -> None:
+    assert f"`{flag}`" in section(PAGE, f"`{name}`")
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_argument_is_named(name: str) -> None:
+    for parameter in commands()[name].params:
+        if parameter.param_type_name == "argument":
+            shown = parameter.metavar or str(parameter.name).upper()
+            assert shown.strip("{}[]") in section(PAGE, f"`{name}`")
+
+
+def test_no_option_is_documented_that_is_not_there() -> None:
+    known = {flag.id.partition(" ")[2] for flag in OPTIONS} | {"--help", "--version"}
+    cells = [line.split("|")[1] for line in page(PAGE).splitlines() if line.startswith("| `-")]
+    named = {word.strip("`, ") for cell in cells for word in cell.split(",")}
+    assert named <= known
+
+
+def test_options_of_the_whole_command_are_documented() -> None:
+    for parameter in get_command(app).params:
+        assert any(f"tranche {flag}" in _COMMON for flag in parameter.opts)
+
+
+def test_the_formats_of_the_graph_are_documented() -> None:
+    for format_ in GraphFormat:
+        assert f"`{format_}`" in section(PAGE, "`graph`")
+
+
+def test_commands_that_are_not_there_are_said_to_be_missing() -> None:
+    line = next(line for line in page(PAGE).splitlines() if line.startswith("There are no comm"))
+    missing = set(line.split("`")[1::2])
+    assert missing
+    assert not missing & set(commands())
+
+
+# Names in the JSON
+
+
+def script() -> Script:
+    text = "-- pipeline\n-- materialize lake://main/a\nSELECT 1 AS a"
+    found = read_sql_script("a", "pipelines/a.sql", text, Lakes(frozenset({"main"}), "main"))
+    assert found.script is not None
+    return found.script
+
+
+def record() -> StepRecord:
+    return StepRecord(
+        run="r",
+        position=0,
+        script="a",
+        asset=None,
+        partition=None,
+        ordinal=None,
+        strategy=None,
+        status="succeeded",
+    )
+
+
+def views() -> dict[str, dict[str, Any]]:
+    """What the program prints, as in the named section."""
+    request = Request(target="a", fire_time=_NOW)
+    return {
+        "run": run_view(RunResult("r", "succeeded", (StepResult(record()),))),
+        "plan": plan_view(Plan(request=request, steps=(Step(position=0, script=script()),))),
+        "result": run_view(
+            RunResult("r", "succeeded", (StepResult(record(), Rows((("a", "int"),), ((1,),))),))
+        ),
+        "check": script_view(script()),
+        "status": partition_view(
+            PartitionState(
+                asset="a", partition=None, ordinal=None, status="succeeded", run="r", at=_NOW
+            )
+        ),
+    }
+
+
+def documented(name: str) -> list[Any]:
+    text = section(PAGE, f"`{name}`")
+    return [json.loads(b.text) for b in blocks(PAGE, "json") if b.text in text]
+
+
+def names(value: Any) -> Any:
+    """The names of an object and of the objects in its lists, without values."""
+    if isinstance(value, dict):
+        return {key: names(item) for key, item in value.items() if key != "arguments"}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [names(value[0])]
+    return None
+
+
+def test_every_json_block_is_json() -> None:
+    assert blocks(PAGE, "json")
+    for block in blocks(PAGE, "json"):
+        json.loads(block.text)
+
+
+def test_the_json_of_run() -> None:
+    plan, run, result = documented("run")
+    assert names(plan) == names(views()["plan"])
+    assert names(run) == names(views()["run"])
+    step = views()["result"]["steps"][0]
+    assert set(result) == set(step) - set(views()["run"]["steps"][0])
+
+
+def test_the_json_of_check() -> None:
+    [check] = documented("check")
+    assert names(check["scripts"][0]) == names(views()["check"])
+
+
+def test_the_json_of_status() -> None:
+    _, partitions = documented("status")
+    assert names(partitions["partitions"][0]) == names(views()["status"])

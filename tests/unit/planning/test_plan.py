@@ -1,0 +1,381 @@
+"""From a request to steps: which, in what order, with which key, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tranche.errors import (
+    ArgumentRejected,
+    KeyRejected,
+    MappingMissing,
+    NotPartitioned,
+    PayloadMissing,
+    StaticKeyMissing,
+    TrancheError,
+    UnknownTarget,
+)
+from tranche.model.asset import FileSet, LakeTable
+from tranche.model.partitioning import Daily, Dynamic, Hourly, Monthly, Static
+from tranche.model.plan import InputKey, Plan, Step
+from tranche.planning.plan import carries_over
+
+PlanFor = Callable[..., Plan]
+DAY = "2026-05-16"
+CHAIN = {
+    "a": "partitioned daily; materialize lake://main/a",
+    "b": "on lake://main/a; partitioned daily; materialize lake://main/b :: SELECT * FROM a",
+    "c": "on lake://main/b; partitioned daily; materialize lake://main/c :: SELECT * FROM b, src",
+}
+DIAMOND = {
+    **CHAIN,
+    "c": "on lake://main/a; partitioned daily; materialize lake://main/c :: SELECT * FROM a",
+    "d": "on lake://main/b; on lake://main/c; partitioned daily; materialize lake://main/d"
+    " :: SELECT * FROM b, c",
+    "reader": "partitioned daily; materialize lake://main/r :: SELECT * FROM d",
+}
+
+
+def told(plan: Plan) -> list[tuple[str, str, str | None]]:
+    return [(step.script.name, step.verdict, step.partition) for step in plan.steps]
+
+
+def names(plan: Plan) -> list[str]:
+    return [step.script.name for step in plan.steps]
+
+
+def only(plan: Plan, name: str) -> Step:
+    return next(step for step in plan.steps if step.script.name == name)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "expected"),
+    [
+        ("a", {}, ["a", "b", "c", "d"]),
+        ("a", {"only": True}, ["a"]),
+        ("b", {}, ["b", "d"]),
+        ("+b", {}, ["a", "b", "d"]),
+        ("+d", {"only": True}, ["a", "b", "c", "d"]),
+        ("+reader", {}, ["a", "b", "c", "d", "reader"]),
+        (".", {}, ["a", "b", "c", "d", "reader"]),
+        ("lake://main/c", {}, ["c", "d"]),
+    ],
+)
+def test_steps_in_dependency_order(
+    target: str, options: dict[str, Any], expected: list[str], plan: PlanFor
+) -> None:
+    found = plan(DIAMOND, target, **options)
+    assert names(found) == expected
+    assert [step.position for step in found.steps] == list(range(len(expected)))
+    assert {step.partition for step in found.steps} == {DAY}
+    assert found.warnings == ()
+
+
+def test_a_diamond_runs_its_end_once_after_both_sides(plan: PlanFor) -> None:
+    found = plan(DIAMOND, "a")
+    assert [step.needs for step in found.steps] == [(), (0,), (0,), (1, 2)]
+
+
+def test_steps_know_their_inputs_ordinal_and_strategy(plan: PlanFor) -> None:
+    step = only(plan(CHAIN, "a"), "c")
+    assert step.inputs == (
+        InputKey(LakeTable("main", "b"), DAY),
+        InputKey(LakeTable("main", "src"), None),
+    )
+    assert step.ordinal == datetime(2026, 5, 16, tzinfo=UTC)
+    assert step.strategy == "replace"
+    files = {"a": "partitioned daily :: SELECT * FROM read_json('x/' || '{partition}')"}
+    assert plan(files, "a").steps[0].inputs == (InputKey(FileSet("file", "x/{partition}"), None),)
+
+
+def test_a_chain_just_before_midnight_stays_on_one_key(plan: PlanFor) -> None:
+    texts = {
+        name: text.replace("daily", f"daily tz={zone}")
+        for (name, text), zone in zip(
+            CHAIN.items(), ("Europe/Paris", "UTC", "Asia/Tokyo"), strict=True
+        )
+    }
+    fired = datetime(2026, 5, 16, 23, 59, 59, tzinfo=ZoneInfo("Europe/Paris"))
+    assert told(plan(texts, "a", fire_time=fired)) == [(n, "run", DAY) for n in "abc"]
+
+
+def test_an_explicit_key_goes_all_the_way_even_before_a_start(plan: PlanFor) -> None:
+    texts = {name: text.replace("daily", "daily start=2026-05-01") for name, text in CHAIN.items()}
+    assert told(plan(texts, "a", partition="2020-01-01")) == [
+        (n, "run", "2020-01-01") for n in "abc"
+    ]
+
+
+def test_before_the_start_managed_steps_and_their_dependents_are_skipped(plan: PlanFor) -> None:
+    texts = {**CHAIN, "a": CHAIN["a"].replace("daily", "daily start=2026-06-01")}
+    found = plan(texts, "a")
+    assert told(found) == [("a", "skip", None), ("b", "skip", None), ("c", "skip", None)]
+    why = "it starts at 2026-06-01, and the run fired at 2026-05-16T12:00:00+00:00"
+    assert [step.reason for step in found.steps] == [
+        why, "lake://main/a is skipped", "lake://main/b is skipped",
+    ]  # fmt: skip
+    assert found.warnings == (f"lake://main/a is skipped: {why}",)
+
+
+@pytest.mark.parametrize("bound", ["start=2026-06-01", "end=2026-05-01"])
+def test_a_consumer_outside_its_bounds_is_skipped_alone(bound: str, plan: PlanFor) -> None:
+    texts = {**CHAIN, "b": CHAIN["b"].replace("daily", f"daily {bound}")}
+    found = plan(texts, "a")
+    assert told(found) == [("a", "run", DAY), ("b", "skip", None), ("c", "skip", None)]
+    side = bound.replace("=", "s at ")
+    assert found.steps[1].reason == f"it {side}, and the run is for 2026-05-16"
+
+
+@pytest.mark.parametrize("made", ["", "; materialize manual lake://main/a"])
+def test_before_the_start_scripts_that_are_not_managed_run_without_a_key(
+    made: str, plan: PlanFor
+) -> None:
+    found = plan({"a": f"partitioned daily start=2026-06-01{made}"}, "a")
+    assert told(found) == [("a", "run", None)]
+    label = "lake://main/a" if made else "a"
+    assert found.warnings == (
+        f"{label} runs without a partition: it starts at 2026-06-01,"
+        " and the run fired at 2026-05-16T12:00:00+00:00",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "error"),
+    [
+        ("daily", {"partition": "2026-5-1"}, KeyRejected),
+        ("daily", {"partition": ""}, KeyRejected),
+        ('static keys="us,eu"', {}, StaticKeyMissing),
+        ('dynamic key="$.t"', {}, PayloadMissing),
+    ],
+)
+def test_a_target_without_a_key_is_rejected(
+    rule: str, given: dict[str, Any], error: type[TrancheError], plan: PlanFor
+) -> None:
+    with pytest.raises(error):
+        plan({"a": f"partitioned {rule}"}, "a", **given)
+
+
+def test_a_key_for_nothing_that_has_partitions(plan: PlanFor) -> None:
+    with pytest.raises(NotPartitioned) as caught:
+        plan({"a": "materialize lake://main/a"}, "a", partition=DAY)
+    assert str(caught.value) == (
+        "the key '2026-05-16' was given, and nothing that would run has partitions;"
+        " leave --partition out, or add a partitioned line to the script"
+    )
+
+
+def test_dynamic_keys_travel(plan: PlanFor) -> None:
+    texts = {name: text.replace("daily", 'dynamic key="$.t"') for name, text in CHAIN.items()}
+    key = "x' OR '1'='1\n"
+    assert told(plan(texts, "a", payload={"t": key})) == [(n, "run", key) for n in "abc"]
+    assert told(plan(texts, "a", arguments={"t": "eu"})) == [(n, "run", "eu") for n in "abc"]
+
+
+def consumer(annotation: str) -> dict[str, str]:
+    return {
+        "a": CHAIN["a"],
+        "z": f"{annotation}; materialize lake://main/z",
+        "y": "on lake://main/z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("annotation", "reason"),
+    [
+        ("on lake://main/a", "lake://main/z has no partitions and lake://main/a has; write 'on lake://main/a map=all' in pipelines/z.sql to rebuild it from all of them"),
+        ("on lake://main/a; partitioned monthly", "lake://main/a is daily and lake://main/z is monthly: the key '2026-05-16' does not carry over; mappings between different partitionings cannot be applied yet; run the consumer by itself with --only --partition"),
+        ("on lake://main/a; partitioned daily format=%Y%m%d", "lake://main/a is daily and lake://main/z is daily: the key '2026-05-16' does not carry over; mappings between different partitionings cannot be applied yet; run the consumer by itself with --only --partition"),
+        ('on lake://main/a; partitioned static keys="us"', "lake://main/a is daily and lake://main/z is static: the key '2026-05-16' does not carry over; mappings between different partitionings cannot be applied yet; run the consumer by itself with --only --partition"),
+        ("on lake://main/a map=all; partitioned daily", "lake://main/z takes all keys of lake://main/a for each of its own; map=all cannot be applied to a partitioned script yet; run it by itself with --only --partition"),
+        ("on lake://main/a map=rollup; partitioned monthly", "pipelines/z.sql: the mapping rollup cannot be applied yet"),
+        ("on lake://main/a; partitioned daily; $x (int)", "pipelines/z.sql needs the argument $x (int); give it with --arg x=<value>"),
+    ],
+)  # fmt: skip
+def test_a_consumer_that_cannot_work_is_its_own_failure(
+    annotation: str, reason: str, plan: PlanFor
+) -> None:
+    found = plan(consumer(annotation), "a")
+    assert told(found) == [("a", "run", DAY), ("z", "fail", None), ("y", "skip", None)]
+    assert found.steps[1].reason == reason
+    assert found.steps[2].reason == "lake://main/z cannot run"
+
+
+def test_a_key_that_the_consumers_zone_skips_fails_the_consumer_only(plan: PlanFor) -> None:
+    texts = {
+        "a": "partitioned hourly; materialize lake://main/a",
+        "b": "on lake://main/a; partitioned hourly tz=Europe/Paris",
+    }
+    found = plan(texts, "a", partition="2026-03-29T02")
+    assert [step.verdict for step in found.steps] == ["run", "fail"]
+
+
+def test_a_whole_table_takes_all_keys(plan: PlanFor) -> None:
+    found = plan(consumer("on lake://main/a map=all"), "a")
+    assert told(found) == [("a", "run", DAY), ("z", "run", None), ("y", "run", None)]
+
+
+def test_a_table_without_partitions_triggers_the_key_of_the_fire_time(plan: PlanFor) -> None:
+    texts = {"a": "materialize lake://main/a", "b": "on lake://main/a; partitioned daily"}
+    assert told(plan(texts, "a")) == [("a", "run", None), ("b", "run", DAY)]
+
+
+def test_two_keys_for_one_step(plan: PlanFor) -> None:
+    texts = {
+        "in/a": "partitioned daily tz=Asia/Tokyo; materialize lake://main/a",
+        "in/b": "partitioned daily; materialize lake://main/b",
+        "c": "on lake://main/a; on lake://main/b; partitioned daily; materialize lake://main/c",
+    }
+    late = datetime(2026, 5, 16, 20, tzinfo=UTC)
+    found = plan(texts, "in", fire_time=late)
+    assert only(found, "c").reason == (
+        "lake://main/c would get two keys: '2026-05-17' from lake://main/a and '2026-05-16' from"
+        " lake://main/b; give one with --partition"
+    )
+    assert only(plan(texts, "in", fire_time=late, partition=DAY), "c").partition == DAY
+
+
+def test_in_a_folder_one_that_cannot_run_does_not_stop_the_others(plan: PlanFor) -> None:
+    texts = {"f/a": "partitioned daily", "f/s": 'partitioned static keys="us"'}
+    assert told(plan(texts, "f")) == [("f/a", "run", DAY), ("f/s", "fail", None)]
+    with pytest.raises(StaticKeyMissing):
+        plan({"f/r": texts["f/s"], "f/s": texts["f/s"]}, "f")
+    with pytest.raises(StaticKeyMissing):
+        plan(texts, "f/s")
+
+
+ALL = {
+    **CHAIN,
+    "o": "partitioned daily; materialize lake://main/o",
+    "whole": "materialize lake://main/whole",
+    "z": "on lake://main/a; on lake://main/o; on lake://main/whole; on lake://main/source; trigger all;"
+    " partitioned daily; materialize lake://main/z",
+}
+
+
+def test_trigger_all_waits_for_the_others(plan: PlanFor, state: Any) -> None:
+    step = only(plan(ALL, "a"), "z")
+    assert (step.verdict, step.partition) == ("skip", DAY)
+    assert step.reason == "it waits for lake://main/o 2026-05-16, lake://main/whole"
+    state.keys |= {("lake://main/whole", None), ("lake://main/o", "2026-05-15")}
+    assert only(plan(ALL, "a"), "z").reason == "it waits for lake://main/o 2026-05-16"
+    state.keys.add(("lake://main/o", DAY))
+    assert only(plan(ALL, "a"), "z").verdict == "run"
+
+
+def test_trigger_all_counts_what_runs_in_the_same_plan(plan: PlanFor) -> None:
+    found = plan(ALL, ".")
+    assert only(found, "z").verdict == "run"
+    assert only(plan(ALL, "z"), "z").verdict == "run"
+
+
+@pytest.mark.parametrize(
+    ("type_", "good", "bad"),
+    [
+        ("string", "any 'text'", None),
+        ("int", "-5", "5.0"),
+        ("tinyint", "127", "128"),
+        ("bigint", "9223372036854775807", "9223372036854775808"),
+        ("double", "1.5e3", "much"),
+        ("decimal(4,2)", "12.34", "123.4"),
+        ("boolean", "TRUE", "yes"),
+        ("date", "2026-05-16", "2026-13-01"),
+        ("timestamp", "2026-05-16T09:30:00", "noon"),
+    ],
+)
+def test_arguments_are_checked(type_: str, good: str, bad: str | None, plan: PlanFor) -> None:
+    texts = {"a": f"$x ({type_}) :: SELECT $x"}
+    assert plan(texts, "a", arguments={"x": good}).steps[0].arguments == (("x", good),)
+    if bad is not None:
+        with pytest.raises(ArgumentRejected) as caught:
+            plan(texts, "a", arguments={"x": bad})
+        assert str(caught.value).startswith(
+            f"{bad!r} is no {type_} for $x of pipelines/a.sql; give "
+        )
+
+
+def test_arguments_that_are_missing_unknown_or_have_a_default(plan: PlanFor) -> None:
+    texts = {"a": "$x (int); $y (int) = 5; $z (int) = null"}
+    found = plan(texts, "a", arguments={"x": "1"}).steps[0].arguments
+    assert found == (("x", "1"), ("y", "5"), ("z", None))
+    with pytest.raises(ArgumentRejected) as caught:
+        plan(texts, "a")
+    assert (
+        str(caught.value)
+        == "pipelines/a.sql needs the argument $x (int); give it with --arg x=<value>"
+    )
+    with pytest.raises(ArgumentRejected) as caught:
+        plan(texts, "a", arguments={"x": "1", "w": "2"})
+    assert str(caught.value) == (
+        "no step that would run takes the argument 'w'; the arguments are $x, $y, $z;"
+        " declare one with '-- $w (<type>)'"
+    )
+
+
+def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
+    texts = {"a": "partitioned daily; $partition (date)"}
+    assert plan(texts, "a").steps[0].arguments == (("partition", DAY),)
+    with pytest.raises(ArgumentRejected) as caught:
+        plan(texts, "a", arguments={"partition": "2026-01-01"})
+    assert str(caught.value) == ("the key is given as an argument; give it with --partition <key>")
+    with pytest.raises(ArgumentRejected, match="'2026-05' is no date for"):
+        plan({"a": "partitioned monthly; $partition (date)"}, "a")
+    late = {"a": "partitioned daily start=2027-01-01; $partition (date) = 2020-01-01"}
+    assert plan(late, "a").steps[0].arguments == (("partition", "2020-01-01"),)
+    assert plan({"a": "$partition (string)"}, "a", arguments={"partition": "x"}).steps[0].arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("materialize lake://main/a key=id", "the strategy merge cannot be run yet, only replace and manual"),
+        ("materialize lake://main/a append", "the strategy append cannot be run yet, only replace and manual"),
+        ("materialize lake://main/a key=id history", "the strategy history cannot be run yet, only replace and manual"),
+        ("materialize lake://main/a on_schema_change=sync", "on_schema_change cannot be chosen yet"),
+        ("materialize lake://main/a; data_test unique id", "data tests cannot be run yet, and a slice is not published untested"),
+        ("materialize lake://main/a; layout month(ts)", "layouts cannot be applied yet"),
+        ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
+        ('partitioned d: daily | r: static keys="a"', "partitionings of several dimensions cannot be run yet"),
+        ("partitioned daily lookback=2", "lookback cannot be run yet"),
+        ("on lake://main/x wait=all", "wait= of an 'on' line cannot be honoured yet"),
+        ('on lake://main/x deadline="06:00"', "deadline= of an 'on' line cannot be honoured yet"),
+        ("on lake://main/x on_rerun=stale", "on_rerun= of an 'on' line cannot be honoured yet"),
+        ("on lake://main/x map=trailing(7)", "the mapping trailing(7) cannot be applied yet"),
+    ],
+)  # fmt: skip
+def test_what_is_not_built_yet_says_so(text: str, reason: str, plan: PlanFor) -> None:
+    [step] = plan({"a": text}, "a").steps
+    assert (step.verdict, step.reason) == ("fail", f"pipelines/a.sql: {reason}")
+
+
+def test_an_unknown_target(plan: PlanFor) -> None:
+    with pytest.raises(UnknownTarget, match=r"did you mean 'lake://main/a'\?"):
+        plan(CHAIN, "lake://main/aa")
+
+
+@pytest.mark.parametrize(
+    ("upstream", "downstream", "key", "expected"),
+    [
+        (Daily(), Daily(tz="Asia/Tokyo", start="2027-01-01"), DAY, True),
+        (Daily(), Monthly(), DAY, False),
+        (Hourly(), Hourly(tz="Europe/Paris"), "2026-03-29T02", False),
+        (Static(["a", "b"]), Static(["b"]), "b", True),
+        (Static(["a", "b"]), Static(["b"]), "a", False),
+        (Dynamic("$.a"), Dynamic("$.b"), "x", True),
+        (Dynamic("$.a"), Daily(), DAY, False),
+    ],
+)
+def test_which_keys_carry_over(upstream: Any, downstream: Any, key: str, expected: bool) -> None:
+    assert carries_over(upstream, downstream, key) is expected
+
+
+def test_mapping_missing_for_a_target_of_its_own_is_raised(plan: PlanFor) -> None:
+    texts = {
+        "a": CHAIN["a"],
+        "b": "on lake://main/a; partitioned monthly; materialize lake://main/b",
+    }
+    with pytest.raises(MappingMissing):
+        plan(texts, "+b")
