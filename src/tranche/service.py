@@ -87,11 +87,11 @@ def check(project: Project) -> CheckReport:
 def plan(project: Project, request: Request, state: StateReader) -> Plan:
     """What a run would do. Scripts with faults are left out, which the plan says."""
     built = build_plan(project, request, state)
-    if not project.broken:
-        return built
-    names = ", ".join(project.broken)
-    left_out = f"left out, because they have faults: {names}; see 'tranche check'"
-    return replace(built, warnings=(left_out, *built.warnings))
+    warnings = [warning for step in built.steps for warning in step.script.warnings]
+    if project.broken:
+        names = ", ".join(project.broken)
+        warnings.append(f"left out, because they have faults: {names}; see 'tranche check'")
+    return replace(built, warnings=(*warnings, *built.warnings))
 
 
 def run(

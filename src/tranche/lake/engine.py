@@ -216,7 +216,7 @@ class _Execution:
         path = file_path(hole, self.values)
         if path.startswith("s3:///"):
             raise NotBuiltYet(f"{path} cannot be read yet", "use s3a://<bucket>/… for now")
-        if "://" not in path:
+        if "://" not in path and not path.startswith("file:/"):
             path = str(Path(self.settings.root) / path)
         reader = self.session.read.format(hole.format)
         for name, value in hole.options:

@@ -34,6 +34,7 @@ _EXAMPLES: Final = {
     "timestamp_ntz": "a time, as 2026-05-16T09:30:00",
 }
 _DECIMAL = re.compile(r"(?:decimal|numeric|dec)\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _VARCHAR = re.compile(r"(?:varchar|char)\(\s*\d+\s*\)")
 
 TYPES: Final = (
@@ -90,13 +91,17 @@ def accepts(type_: str, text: str) -> bool:
     try:
         if type_ in _INTEGERS:
             bits = _INTEGERS[type_] - 1
-            return re.fullmatch(r"[+-]?\d+", text) is not None and -(2**bits) <= int(text) < 2**bits
+            return (
+                re.fullmatch(r"[+-]?[0-9]+", text) is not None and -(2**bits) <= int(text) < 2**bits
+            )
+        if not text.isascii() or "_" in text:
+            return False
         if type_ in ("float", "double"):
             float(text)
         elif type_ == "date":
-            date.fromisoformat(text)
+            return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
         elif type_ in ("timestamp", "timestamp_ntz"):
-            datetime.fromisoformat(text)
+            return _DATE.match(text) is not None and bool(datetime.fromisoformat(text))
         else:
             return _fits_decimal(type_, Decimal(text))
     except (ValueError, InvalidOperation):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import cast
 
 from tranche.errors import Fault, Place
@@ -36,6 +37,7 @@ WORDS = (
     "reads",
     "writes",
 )
+_LONG_WORDS = ("pipeline", "partitioned", "materialize", "data_test")
 _UNMISTAKABLE = ("pipeline", "partitioned", "materialize", "data_test", "layout")
 """Words that mean an annotation even in a file that is not marked as a script."""
 _ARGUMENT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)\s*\(([^=]*)\)\s*(?:=\s*(.*))?", re.DOTALL)
@@ -125,12 +127,15 @@ def read_header(path: str, top: Iterable[CommentLine], below: Iterable[CommentLi
     for line in top:
         word, rest = _first_word(line.text)
         if word is None:
+            _warn_of_near_word(draft, line)
             continue
         found.append(line.number)
         try:
             _read(draft, word, rest, line.number)
         except Malformed as error:
             draft.fault(line.number, error.what, error.remedy)
+            # The line is there, only not right: nothing else should ask for one.
+            draft.lines.setdefault(word, line.number)
     for line in below:
         _check_misplaced(draft, line)
     if found and not draft.marked:
@@ -150,6 +155,15 @@ def _first_word(text: str) -> tuple[str | None, str]:
         return "$", body
     word, *rest = body.split(maxsplit=1)[:2] or [""]
     return (word, rest[0] if rest else "") if word in WORDS else (None, body)
+
+
+def _warn_of_near_word(draft: _Draft, line: CommentLine) -> None:
+    """Prose may begin with any word, so one that only looks like an annotation is no fault."""
+    word = line.text.strip().partition(" ")[0]
+    near = get_close_matches(word, _LONG_WORDS, n=1, cutoff=0.85)
+    if near:
+        place = Place(draft.path, line.number)
+        draft.warnings.append(f"{place}: {word!r} is no annotation; did you mean {near[0]!r}?")
 
 
 def _read(draft: _Draft, word: str, rest: str, line: int) -> None:

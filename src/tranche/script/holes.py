@@ -133,6 +133,8 @@ class _Values:
     def __init__(self, source: Source, annotations: Annotations) -> None:
         self.source = source
         self.partitioning = annotations.partitioning
+        # A line that does not parse has its own fault; no more are needed about it.
+        self.partitioned = "partitioned" in dict(annotations.lines)
         self.declared = [argument.name for argument in annotations.arguments]
 
     def files(self, tokens: list[Token]) -> Iterator[tuple[int, int, FileHole]]:
@@ -199,7 +201,7 @@ class _Values:
         return None
 
     def key(self, position: int) -> KeyHole | None:
-        if self.partitioning is not None:
+        if self.partitioned:
             return KeyHole()
         self.source.fault(
             position,
@@ -278,17 +280,18 @@ def _typed(tokens: list[Token], at: int, hole: KeyHole) -> Iterator[Hole]:
 
 
 def _qualifiers(tree: exp.Expr, refs: list[TableRef]) -> Iterator[Hole]:
-    """Columns that repeat a table's whole name keep only its last part, as Spark knows it."""
-    named = {ref.parts for ref in refs if len(ref.parts) > 1}
+    """Columns that repeat a table's name get the name under which Spark reads the table."""
+    named = {ref.parts: ref.table for ref in refs if len(ref.parts) > 1}
     for column in tree.find_all(exp.Column):
         parts = column.parts
         names = tuple(part.name for part in parts)
         for size in range(len(parts) - 1, 1, -1):
-            if names[:size] not in named:
+            table = named.get(names[:size])
+            if table is None:
                 continue
-            start, end = parts[0].meta.get("start"), parts[size - 1].meta.get("start")
+            start, end = parts[0].meta.get("start"), parts[size - 1].meta.get("end")
             if start is not None and end is not None:
-                yield start, end, Text("")
+                yield start, end + 1, TableHole(table, pinned=False)
             break
 
 

@@ -22,7 +22,7 @@ CREATE TEMPORARY VIEW customers AS SELECT * FROM `other`.`default`.`customers` V
 WITH orders AS (SELECT * FROM `main`.`default`.`orders` VERSION AS OF 1 WHERE day = :_tranche_key)
 SELECT /*+ BROADCAST(c) */ c.tier, count(*) AS orders, ';' AS mark /* -- ; */
 FROM orders JOIN customers c ON c.id = orders.customer_id
-LEFT JOIN `main`.`raw`.`refunds` VERSION AS OF 1 ON refunds.order_id = orders.id
+LEFT JOIN `main`.`raw`.`refunds` VERSION AS OF 1 ON `main`.`raw`.`refunds`.order_id = orders.id
 GROUP BY ALL;
 -- :_tranche_key = '2026-05-16'
 -- reads lake://main/orders

@@ -604,3 +604,11 @@ def test_a_header_remembers_lines(script: Callable[[str], Script]) -> None:
     )
     assert found.annotations.line("materialize") == 4
     assert found.annotations.line("partitioned") == 3
+
+
+def test_a_word_that_looks_like_an_annotation_gets_a_warning() -> None:
+    lines = [CommentLine(1, " pipeline"), CommentLine(2, " materialise lake://main/a")]
+    header = read_header("pipelines/a.sql", lines, [])
+    assert header.warnings == [
+        "pipelines/a.sql:2: 'materialise' is no annotation; did you mean 'materialize'?"
+    ]

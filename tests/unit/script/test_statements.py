@@ -111,8 +111,8 @@ def test_reads_are_inferred(query: str, expected: list[str], script: ReadScript)
         ("SELECT * FROM a TIMESTAMP AS OF '2026-01-01' x", ["SELECT * FROM main.default.a TIMESTAMP AS OF '2026-01-01' x"]),
         ("SELECT * FROM main.a.snapshots", ["SELECT * FROM main.default.a.`snapshots`"]),
         ("SELECT /*+ BROADCAST(o) */ * FROM a o", ["SELECT /*+ BROADCAST(o) */ * FROM main.default.a@ o"]),
-        ("SELECT main.a.x, main.a.*, a.y FROM main.a WHERE main.a.s.f = 1", ["SELECT a.x, a.*, a.y FROM main.default.a@ WHERE a.s.f = 1"]),
-        ("ATTACH 'lake://other' AS dl; SELECT dl.a.x FROM dl.a", ["SELECT a.x FROM other.default.a@"]),
+        ("SELECT main.a.x, main.a.*, a.y FROM main.a WHERE main.a.s.f = 1", ["SELECT main.default.a.x, main.default.a.*, a.y FROM main.default.a@ WHERE main.default.a.s.f = 1"]),
+        ("ATTACH 'lake://other' AS dl; SELECT dl.a.x FROM dl.a", ["SELECT other.default.a.x FROM other.default.a@"]),
         ("CREATE TEMP VIEW a AS SELECT * FROM a; SELECT * FROM a", ["CREATE TEMP VIEW a AS SELECT * FROM main.default.a@", "SELECT * FROM a"]),
         ("CREATE TEMP FUNCTION f(x INT) RETURNS INT RETURN x; SELECT 1", ["CREATE TEMP FUNCTION f(x INT) RETURNS INT RETURN x", "SELECT 1"]),
         ("SELECT '😀', '{partition}', é FROM a WHERE x = '{partition}'", ["SELECT '😀', :_tranche_key, é FROM main.default.a@ WHERE x = :_tranche_key"]),
@@ -321,3 +321,11 @@ def test_the_fingerprint_is_about_rows(script: ReadScript) -> None:
     ]
     assert [script(text).fingerprint == base for text in same] == [True] * len(same)
     assert [script(text).fingerprint == base for text in other] == [False] * len(other)
+
+
+def test_a_partitioned_line_that_does_not_parse_is_the_only_fault() -> None:
+    text = "-- pipeline\n-- partitioned dayly\nSELECT '{partition}', $partition"
+    read = read_sql_script("a", "pipelines/a.sql", text, Lakes(frozenset({"main"}), "main"))
+    assert [str(fault) for fault in read.faults] == [
+        "pipelines/a.sql:2: unknown kind 'dayly' in 'partitioned'; did you mean 'daily'?"
+    ]
