@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 
 from tranche import service
@@ -53,17 +56,25 @@ def run_demo(folder: Path, output: Output) -> bool:
             }
         )
         return succeeded
-    _say(output, "\nTry next, in that folder:", "bold")
-    for command, what in (
-        ("tranche graph", "what is made from what"),
-        ("tranche status lake://main/orders_daily", "the ledger, a line per partition"),
-        ("tranche run ingest_orders --partition 2026-05-16", "again: the same rows, one slice"),
-        ("tranche run ingest_orders --partition 2026-05-03", "a day without orders"),
-        ("tranche run ingest_orders --partition 2026-05-17 --dry-run", "the plan, nothing done"),
-        ("tranche sql 'SELECT * FROM main.revenue_by_tier'", "any Spark SQL"),
+    _say(output, f"\nTry next, after cd {folder}:", "bold")
+    tranche = _command(folder)
+    for arguments, what in (
+        ("graph", "what is made from what"),
+        ("status lake://main/orders_daily", "the ledger, a line per partition"),
+        ("run ingest_orders --partition 2026-05-16", "again: the same rows, one slice"),
+        ("run ingest_orders --partition 2026-05-03", "a day without orders"),
+        ("run ingest_orders --partition 2026-05-17 --dry-run", "the plan, nothing done"),
+        ("sql 'SELECT * FROM main.revenue_by_tier'", "any Spark SQL"),
     ):
-        output.line(f"  {command:62} {what}")
+        output.line(f"  {tranche} {arguments:52} {what}")
     return succeeded
+
+
+def _command(folder: Path) -> str:
+    """How to call Tranche from inside the demo's folder."""
+    if shutil.which("tranche"):
+        return "tranche"
+    return os.path.relpath(sys.argv[0], folder)
 
 
 def _say(output: Output, text: str, style: str | None = None) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tranche.model.rows import Rows
 
+_UNBOUNDED = 240
+
 STATUS_STYLE = {
     "succeeded": "green",
     "failed": "red",
@@ -37,7 +39,9 @@ class Output:
     def console(self) -> Console:
         from rich.console import Console
 
-        return Console(highlight=False, soft_wrap=True)
+        # Into a file or a pipe, a table is as wide as it needs to be.
+        wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _UNBOUNDED
+        return Console(highlight=False, soft_wrap=True, width=wide)
 
     @cached_property
     def notes(self) -> Console:
