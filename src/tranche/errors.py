@@ -32,7 +32,8 @@ The tree::
     │   ├── SourceMissing            a table or file that is not there
     │   ├── ColumnsRejected          columns that do not fit the table, or reserved names
     │   ├── StatementFailed          a statement that Spark refused or that broke while running
-    │   └── CommitLost               other writers won every race for the commit
+    │   ├── CommitLost               other writers won every race for the commit
+    │   └── CommitUnknown            nobody said whether the commit arrived
     ├── StateError                   the store could not do it
     │   ├── StateUnavailable         cannot be opened
     │   ├── StateLocked              held by another process for too long
@@ -207,6 +208,12 @@ class StatementFailed(EngineError):
 
 class CommitLost(EngineError):
     """Other writers won every race for the commit."""
+
+    transient = True
+
+
+class CommitUnknown(EngineError):
+    """Nobody said whether the commit arrived."""
 
     transient = True
 

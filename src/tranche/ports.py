@@ -33,6 +33,8 @@ class Written:
     rows: int | None = None
     snapshot: str | None = None
     digest: str | None = None
+    committed_at: datetime | None = None
+    """When the table says that its readers could see it."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """The snapshot at which each table was read, by address."""
     result: Rows | None = None
@@ -56,8 +58,8 @@ class Engine(Protocol):
         """The first rows of a table, or of one slice of it."""
         ...
 
-    def cancel(self) -> None:
-        """Interrupts what is running."""
+    def cancel(self, attempt: str | None = None) -> None:
+        """Interrupts an attempt, or all that are running; each ends with `Cancelled`."""
         ...
 
     def close(self) -> None: ...
@@ -119,9 +121,14 @@ class StateStore(StateReader, Protocol):
     def finish_attempt(self, attempt: Attempt) -> None: ...
 
     def finish_step(
-        self, step: StepRecord, materializations: Sequence[Materialization] = ()
+        self,
+        step: StepRecord,
+        materializations: Sequence[Materialization] = (),
+        *,
+        attempt: Attempt | None = None,
     ) -> None:
-        """Writes the step's outcome, appends to the ledger and moves each key's latest state."""
+        """Writes the step's outcome and its last attempt's, appends to the ledger and moves each
+        key's latest state, all or nothing."""
         ...
 
     def close(self) -> None: ...

@@ -27,7 +27,6 @@ class MemoryEngine:
         self.answers = dict(answers or {})
         self.tables: dict[str, dict[str | None, tuple[Record, ...]]] = {}
         self.executed: list[Step] = []
-        self.cancelled = False
 
     def start(self) -> None: ...
 
@@ -52,8 +51,8 @@ class MemoryEngine:
         rows = tuple(row for found in wanted for row in found)
         return _as_rows(rows[:limit], more=len(rows) > limit)
 
-    def cancel(self) -> None:
-        self.cancelled = True
+    def cancel(self, attempt: str | None = None) -> None:
+        """Does nothing: what runs in memory is over before anybody could cancel it."""
 
     def close(self) -> None: ...
 

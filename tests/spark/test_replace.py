@@ -121,6 +121,35 @@ class TestPartition:
             bench.run(script, partition="2026-05-15")
         assert bench.sql(f"SHOW TABLES IN main.`{bench.schema}` LIKE 'u'") == []
 
+    @pytest.mark.parametrize(
+        ("first", "later", "fits"),
+        [
+            ("INT", "BIGINT", False),
+            ("BIGINT", "INT", True),
+            ("INT", "DOUBLE", False),
+            ("DOUBLE", "FLOAT", True),
+            ("DECIMAL(10,2)", "DECIMAL(8,2)", True),
+            ("DECIMAL(10,2)", "DECIMAL(10,3)", False),
+            ("STRING", "INT", False),
+            ("DATE", "TIMESTAMP", False),
+        ],
+    )
+    def test_only_types_that_lose_nothing_are_taken(
+        self, bench: Bench, first: str, later: str, fits: bool
+    ) -> None:
+        script = (
+            "-- pipeline\n-- partitioned daily\n-- materialize lake://main/@t\n"
+            "SELECT CAST(NULL AS {type}) AS x"
+        )
+        bench.run(script.format(type=first), partition="2026-05-15")
+        if fits:
+            bench.run(script.format(type=later), partition="2026-05-16")
+            assert len(bench.sql("SELECT * FROM @t")) == 2
+        else:
+            with pytest.raises(ColumnsRejected, match="the SELECT gives x as"):
+                bench.run(script.format(type=later), partition="2026-05-16")
+            assert len(bench.sql("SELECT * FROM @t")) == 1
+
     def test_a_table_without_slices_is_not_sliced(self, bench: Bench) -> None:
         bench.sql("CREATE TABLE @t (id BIGINT, name STRING) USING iceberg")
         fill(bench, "(1, 'a', DATE'2026-05-15')")
@@ -150,8 +179,15 @@ class TestPartition:
         days = [f"2026-05-{day:02}" for day in range(1, 9)]
         fill(bench, ", ".join(f"({n}, 'a', DATE'{day}')" for n, day in enumerate(days)))
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda day: bench.run(DAILY, attempt=day, partition=day), days))
-        assert [row[2] for row in table(bench)] == days
+            written = list(pool.map(lambda d: bench.run(DAILY, attempt=d, partition=d), days))
+        assert table(bench) == [(n, "a", day) for n, day in enumerate(days)]
+        commits = bench.sql(
+            "SELECT CAST(snapshot_id AS STRING) AS id, summary['tranche.partition'] AS key"
+            " FROM @t.snapshots"
+        )
+        assert {c["key"]: c["id"] for c in commits} == {
+            day: found.snapshot for day, found in zip(days, written, strict=True)
+        }
 
 
 WHOLE = """\
@@ -191,11 +227,19 @@ class TestWholeTable:
         bench.run(WHOLE + " WHERE id > 100")
         assert bench.sql("SELECT * FROM @t") == []
 
-    def test_a_sliced_table_can_become_a_whole_one(self, bench: Bench) -> None:
+    def test_a_sliced_table_is_not_replaced_as_a_whole(self, bench: Bench) -> None:
         fill(bench, "(1, 'a', DATE'2026-05-15')")
         bench.run(DAILY, partition="2026-05-15")
-        bench.run(WHOLE)
-        assert bench.sql("SELECT * FROM @t") == [{"id": 1, "name": "a"}]
+        with pytest.raises(ColumnsRejected, match="was written with partitions"):
+            bench.run(WHOLE)
+        assert len(table(bench)) == 1
+
+    def test_a_commit_that_changes_columns_says_which_attempt_made_it(self, bench: Bench) -> None:
+        fill(bench, "(1, 'a', DATE'2026-05-15')")
+        bench.run(WHOLE, attempt="first")
+        written = bench.run(WHOLE.replace("id, name", "id"), attempt="second")
+        assert written.snapshot is not None
+        assert written.rows == 1
 
     def test_a_script_may_read_the_table_that_it_replaces(self, bench: Bench) -> None:
         bench.sql("CREATE TABLE @t (n BIGINT) USING iceberg")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tranche.errors import KeyRejected, SourceMissing, StatementFailed
+from tranche.lake.execution import Execution
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -208,6 +209,11 @@ class TestFailures:
             bench.run(script, partition="2026-05-16")
         assert bench.sql(f"SHOW TABLES IN main.`{bench.schema}` LIKE 't'") == []
 
+    def test_a_bad_schema_option_is_located(self, bench: Bench) -> None:
+        bench.write("in/s.json", "{}")
+        with pytest.raises(StatementFailed, match=r"^pipelines/script.sql:2: "):
+            bench.run("-- pipeline\nSELECT * FROM read_json('in/s.json', schema => 'a nonsense')")
+
 
 class TestScripts:
     def test_setup_statements_and_aliases(self, bench: Bench) -> None:
@@ -234,9 +240,25 @@ SELECT id, day FROM picked
     def test_reads_are_pinned_to_the_snapshot_at_the_start(self, bench: Bench) -> None:
         bench.sql("CREATE TABLE @src (id INT) USING iceberg")
         bench.sql("INSERT INTO @src VALUES (1)")
-        written = bench.run("-- pipeline\nSELECT src.id, s.id AS other FROM @src CROSS JOIN @src s")
-        (current,) = bench.sql("SELECT CAST(snapshot_id AS STRING) AS id FROM @src.snapshots")
-        assert dict(written.sources) == {f"lake://main/{bench.schema}.src": current["id"]}
+        (before,) = bench.sql("SELECT CAST(snapshot_id AS STRING) AS id FROM @src.snapshots")
+        (step,) = bench.plan(
+            "-- pipeline\nSELECT src.id, s.id AS o FROM @src CROSS JOIN @src s"
+        ).steps
+        session = bench.engine._spark.open()
+        execution = Execution(session, bench.engine._settings, step)
+        assert step.script.query is not None
+        frame = execution.sql(step.script.query)
+        bench.sql("INSERT INTO @src VALUES (2)")
+        assert frame.count() == 1
+        assert execution.sources == {f"lake://main/{bench.schema}.src": before["id"]}
+
+    def test_a_column_that_was_added_since_the_last_commit_is_seen(self, bench: Bench) -> None:
+        bench.sql("CREATE TABLE @src (id INT) USING iceberg")
+        bench.sql("INSERT INTO @src VALUES (1)")
+        bench.sql("ALTER TABLE @src ADD COLUMN late STRING")
+        result = bench.run("-- pipeline\nSELECT id, late FROM @src").result
+        assert result is not None
+        assert result.records() == [{"id": 1, "late": None}]
 
     def test_a_script_without_materialize_returns_some_rows(self, bench: Bench) -> None:
         written = bench.run("-- pipeline\nSELECT id FROM range(5000)")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,7 @@ import typer
 
 from tranche import service
 from tranche.cli import graphs, views
-from tranche.cli.output import Output
+from tranche.cli.output import Output, harmless
 from tranche.errors import TrancheError, UsageError
 from tranche.model.plan import Request
 from tranche.model.project import Project
@@ -200,7 +201,7 @@ def graph(
             GraphFormat.mermaid: graphs.as_mermaid,
             GraphFormat.dot: graphs.as_dot,
         }
-        sys.stdout.write("".join(f"{line}\n" for line in draw[format_](loaded)))
+        sys.stdout.write("".join(f"{harmless(line)}\n" for line in draw[format_](loaded)))
 
 
 @app.command()
@@ -345,7 +346,9 @@ def _fire_time(text: str | None) -> datetime:
         return service.now()
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise UsageError(
             f"--at {text!r} is no time", "write it as 2026-05-16T06:00:00+02:00"
         ) from None
@@ -360,13 +363,26 @@ def _payload(text: str | None) -> Any:
     if text is None:
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError:
+        raise UsageError("--payload is nested too deeply", "send what the run needs") from None
     except ValueError as error:
         raise UsageError(
             f"--payload is no JSON: {error}", "write an object, as in '{\"a\": 1}'"
         ) from None
     if not isinstance(value, dict):
         raise UsageError("--payload is no object", "write an object, as in '{\"a\": 1}'")
+    return value
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text} is too large")
     return value
 
 

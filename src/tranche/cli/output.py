@@ -57,13 +57,16 @@ class Output:
         sys.stdout.flush()
 
     def line(self, text: str = "", style: str | None = None) -> None:
-        self.console.print(text, style=style, markup=False)
+        self.console.print(harmless(text), style=style, markup=False)
+
+    def note(self, text: str, style: str | None = None) -> None:
+        self.notes.print(harmless(text), style=style, markup=False)
 
     def warn(self, text: str) -> None:
-        self.notes.print(f"warning: {text}", style="yellow", markup=False)
+        self.note(f"warning: {text}", "yellow")
 
     def error(self, text: str) -> None:
-        self.notes.print(f"error: {text}", style="red", markup=False)
+        self.note(f"error: {text}", "red")
 
     def table(self, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
         from rich.table import Table
@@ -71,7 +74,7 @@ class Output:
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in headings:
-            table.add_column(heading, overflow="fold")
+            table.add_column(Text(harmless(heading)), overflow="fold")
         for row in rows:
             cells = [shown(cell) for cell in row]
             table.add_row(*(Text(cell, style=STATUS_STYLE.get(cell, "")) for cell in cells))
@@ -97,9 +100,20 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=_plain)
+        return harmless(json.dumps(value, ensure_ascii=False, default=_plain))
     text = str(value)
     return text if text.isprintable() else repr(text)[1:-1]
+
+
+def harmless(text: str) -> str:
+    """A text whose control characters a terminal does not obey; its lines stay lines.
+
+    >>> print(harmless("a" + chr(27) + "[31mb"))
+    a\\x1b[31mb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def counted(number: int, what: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tranche.cli.output import STATUS_STYLE, Output, counted, shown
+from tranche.cli.output import STATUS_STYLE, Output, counted, harmless, shown
 from tranche.model.plan import Plan, Step
 from tranche.run.runner import Progress, StepResult
 
@@ -27,7 +27,9 @@ class RunProgress(Progress):
         """Shows what is going on, on a terminal only."""
         self.quiet()
         if self._output.notes.is_terminal:
-            self._spinner = self._output.notes.status(text)
+            from rich.text import Text
+
+            self._spinner = self._output.notes.status(Text(harmless(text)))
             self._spinner.start()
 
     def quiet(self) -> None:
@@ -61,7 +63,7 @@ class RunProgress(Progress):
         if not self._output.json:
             self._output.line(text, style)
         elif self._output.notes.is_terminal:
-            self._output.notes.print(text, style=style, markup=False)
+            self._output.note(text, style)
 
 
 def _named(step: Step) -> str:

@@ -16,12 +16,13 @@ def observed(frame: DataFrame) -> tuple[DataFrame, Observation]:
     """The frame, and the digest of its rows once an action has gone over them."""
     row = F.xxhash64(*_columns(frame))
     observation = Observation()
-    # The two halves of the hash are summed apart: a sum of whole hashes would overflow.
+    # The two halves of the hash are summed apart: a sum of whole hashes would overflow at once,
+    # and even these do beyond two billion rows, where NULL is as good a digest as any.
     watched = frame.observe(
         observation,
         F.count(F.lit(1)).alias("rows"),
-        F.sum(F.shiftrightunsigned(row, 32)).alias("high"),
-        F.sum(row.bitwiseAND(F.lit(0xFFFFFFFF))).alias("low"),
+        F.try_sum(F.shiftrightunsigned(row, 32)).alias("high"),
+        F.try_sum(row.bitwiseAND(F.lit(0xFFFFFFFF))).alias("low"),
         F.bit_xor(row).alias("xor"),
     )
     return watched, observation

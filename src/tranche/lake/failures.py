@@ -8,54 +8,87 @@ from collections.abc import Iterable
 from pyspark.errors import AnalysisException, PySparkException
 
 from tranche.errors import (
+    Cancelled,
     CommitLost,
-    EngineError,
+    CommitUnknown,
+    EngineUnavailable,
     Place,
     SourceMissing,
     StatementFailed,
+    TrancheError,
 )
 
 _LINE = re.compile(r"(?:line (\d+),? pos|\(line (\d+), position)")
 _NOISE = re.compile(r"^\[[A-Z_.0-9]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
 _CAUSE = re.compile(r"Caused by: [\w.$]+: (.*)")
-_LOST = ("CommitFailedException", "Found conflicting files", "CommitStateUnknownException")
+_JAVA = re.compile(r"^:?\s*[\w.$]+(?:Exception|Error): ")
+_LOST = (
+    "org.apache.iceberg.exceptions.CommitFailedException",
+    "org.apache.iceberg.exceptions.ValidationException: Found conflicting files",
+)
+_UNKNOWN = "org.apache.iceberg.exceptions.CommitStateUnknownException"
+_CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "INTERRUPTED", "EXECUTION_CANCELLED")
+_PASSING = (
+    "java.io.IOException",
+    "java.net.",
+    "java.util.concurrent.TimeoutException",
+    "ExecutorLostFailure",
+    "FetchFailed",
+)
+"""What comes from a disk, a network or a lost worker, and may pass."""
 _LONGEST = 600
+
+
+def comes_from_spark(error: BaseException) -> bool:
+    """Whether an exception is Spark's; any other is a fault of ours and must not look like one."""
+    module = type(error).__module__
+    return isinstance(error, PySparkException | ConnectionError) or module.startswith(
+        ("py4j.", "grpc.")
+    )
 
 
 def explained(
     error: Exception, *, path: str | None = None, line: int = 1, secrets: Iterable[str] = ()
-) -> EngineError:
+) -> TrancheError:
     """What went wrong, in one sentence, located in the user's script where Spark says where."""
     text = str(error)
     condition = error.getCondition() if isinstance(error, PySparkException) else None
-    place = _place(text, path, line)
+    failure = _classified(error, condition, text, path)
+    failure.what = _scrubbed(failure.what, secrets)
+    failure.place = _place(text, path, line)
+    return failure
+
+
+def _classified(
+    error: Exception, condition: str | None, text: str, path: str | None
+) -> TrancheError:
+    if condition in _CANCELLED or "cancelled as part of" in text:
+        return Cancelled("stopped by the user")
+    if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
+        gone = EngineUnavailable("Spark has ended", "see .tranche/spark.log, and run again")
+        gone.transient = True
+        return gone
+    if _UNKNOWN in text:
+        return CommitUnknown("the catalog did not say whether the commit arrived", "run it again")
     if any(name in text for name in _LOST):
         return CommitLost(
             "other writers changed the same rows first, again and again",
             "run it again when they are done",
-            place=place,
         )
-    what = _sentence(text, secrets)
-    match condition:
-        case "TABLE_OR_VIEW_NOT_FOUND":
-            return SourceMissing(
-                f"the table {_parameter(error, 'relationName')} does not exist",
-                "make it first, or correct its name",
-                place=place,
-            )
-        case "PATH_NOT_FOUND":
-            start = "; a relative one starts at the project folder" if path else ""
-            where = _parameter(error, "path")
-            return SourceMissing(f"nothing is at {where}", f"check the path{start}", place=place)
-        case _ if isinstance(error, AnalysisException):
-            return StatementFailed(what, "correct the statement", place=place)
-        case _:
-            failure = StatementFailed(what, place=place)
-            # Spark names what a statement did wrong; what has no name came from outside of it,
-            # from a disk, a network or a lost worker, and may pass.
-            failure.transient = condition is None
-            return failure
+    if condition == "TABLE_OR_VIEW_NOT_FOUND":
+        name = _parameter(error, "relationName")
+        return SourceMissing(
+            f"the table {name} does not exist", "make it first, or correct its name"
+        )
+    if condition == "PATH_NOT_FOUND":
+        start = "; a relative one starts at the project folder" if path else ""
+        return SourceMissing(f"nothing is at {_parameter(error, 'path')}", f"check the path{start}")
+    if isinstance(error, AnalysisException):
+        return StatementFailed(_sentence(text), "correct the statement")
+    failure = StatementFailed(_sentence(text))
+    failure.transient = any(name in text for name in _PASSING)
+    return failure
 
 
 def _place(text: str, path: str | None, line: int) -> Place | None:
@@ -67,20 +100,23 @@ def _place(text: str, path: str | None, line: int) -> Place | None:
 
 
 def _parameter(error: Exception, name: str) -> str:
-    assert isinstance(error, PySparkException)
-    return str((error.getMessageParameters() or {}).get(name, "?")).replace("`", "")
+    parameters = error.getMessageParameters() if isinstance(error, PySparkException) else None
+    return str((parameters or {}).get(name, "?")).replace("`", "")
 
 
-def _sentence(text: str, secrets: Iterable[str]) -> str:
+def _sentence(text: str) -> str:
+    """The line that tells most, without codes and class names."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     first = lines[0] if lines else "Spark failed without a word"
     if "An error occurred while calling" in first and len(lines) > 1:
-        first = re.sub(r"^:?\s*[\w.$]+(?:Exception|Error): ", "", lines[1])
+        first = _JAVA.sub("", lines[1])
     causes = _CAUSE.findall(text)
-    if causes and ("Job aborted" in first or "Writing job aborted" in first):
+    if causes and "ob aborted" in first:
         first = causes[-1]
-    first = _STATE.sub("", _NOISE.sub("", first)).rstrip(". ")
+    return _STATE.sub("", _NOISE.sub("", first)).rstrip(". ")
+
+
+def _scrubbed(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
-        if secret:
-            first = first.replace(secret, "***")
-    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}…"
+        text = text.replace(secret, "***")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

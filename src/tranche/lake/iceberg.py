@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.readwriter import DataFrameWriterV2
-from pyspark.sql.types import NullType, StructType
+from pyspark.sql.types import StructType
 
-from tranche.errors import ColumnsRejected, CommitLost, EngineError
+from tranche.errors import ColumnsRejected, CommitLost, CommitUnknown, EngineError, TrancheError
+from tranche.lake.columns import check_columns, fitted, shape
 from tranche.lake.digest import digest_of, observed
-from tranche.lake.failures import explained
+from tranche.lake.failures import comes_from_spark, explained
 from tranche.model.asset import LakeTable
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written
@@ -29,6 +33,28 @@ _PROPERTIES: Mapping[str, str] = {
     "write.object-storage.partitioned-paths": "false",
 }
 _TRIES = 5
+_OF_ATTEMPT = """\
+SELECT CAST(snapshot_id AS STRING), CAST(unix_micros(committed_at) AS STRING),
+       summary['added-records']
+FROM {}.snapshots WHERE summary['tranche.attempt'] = :attempt
+ORDER BY committed_at DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit says about itself, so that the ledger can be rebuilt from the table."""
+
+    run: str
+    attempt: str
+    fingerprint: str
+    partition: str | None = None
+
+    def options(self) -> dict[str, str]:
+        about = {"run": self.run, "attempt": self.attempt, "fingerprint": self.fingerprint}
+        if self.partition is not None:
+            about["partition"] = self.partition
+        return {f"snapshot-property.tranche.{name}": value for name, value in about.items()}
 
 
 def current_snapshot(session: SparkSession, table: LakeTable) -> str | None:
@@ -36,57 +62,6 @@ def current_snapshot(session: SparkSession, table: LakeTable) -> str | None:
     found = session.sql(f"SHOW TBLPROPERTIES {quoted(table)} ('current-snapshot-id')").collect()
     value = str(found[0]["value"]) if found else ""
     return value if value.isdigit() else None
-
-
-def replace_slice(
-    session: SparkSession,
-    table: LakeTable,
-    rows: DataFrame,
-    key: str,
-    commit: Mapping[str, str],
-) -> Written:
-    """Makes one slice exactly these rows, also when there are none; touches nothing else."""
-    check_columns(rows)
-    own = F.col(PARTITION_COLUMN) == F.lit(key)
-
-    def write() -> Written:
-        watched, metrics = observed(rows)
-        sliced = watched.withColumn(PARTITION_COLUMN, F.lit(key))
-        # Rows of one slice need no shuffle to be clustered, and no writer for every slice.
-        writer = _committing(sliced.writeTo(quoted(table)), commit).options(
-            **{"distribution-mode": "none", "fanout-enabled": "false"}
-        )
-        existing = existing_columns(session, table)
-        if existing is None:
-            _create(session, table, writer.partitionedBy(F.col(PARTITION_COLUMN)))
-        else:
-            _check_fit(table, rows.schema, existing)
-            writer.overwrite(own)
-        return _written(session, table, metrics.get, commit)
-
-    return _retried(write)
-
-
-def replace_table(
-    session: SparkSession, table: LakeTable, rows: DataFrame, commit: Mapping[str, str]
-) -> Written:
-    """Makes the whole table exactly these rows; its columns may change."""
-    check_columns(rows)
-
-    def write() -> Written:
-        watched, metrics = observed(rows)
-        writer = _committing(watched.writeTo(quoted(table)), commit)
-        existing = existing_columns(session, table)
-        if existing is None:
-            _create(session, table, writer)
-        elif _shape(existing) == _shape(rows.schema):
-            # The table keeps its history of snapshots; a replaced one would not.
-            writer.overwrite(F.lit(True))
-        else:
-            _with_properties(writer).createOrReplace()
-        return _written(session, table, metrics.get, commit)
-
-    return _retried(write)
 
 
 def existing_columns(session: SparkSession, table: LakeTable) -> StructType | None:
@@ -99,52 +74,56 @@ def existing_columns(session: SparkSession, table: LakeTable) -> StructType | No
         raise
 
 
-def check_columns(rows: DataFrame) -> None:
-    """Rejects what no table could hold, before anything is written."""
-    names = [name.lower() for name in rows.columns]
-    if not names:
-        raise ColumnsRejected("the SELECT has no columns", "select at least one")
-    if PARTITION_COLUMN in names:
-        raise ColumnsRejected(
-            f"the SELECT projects {PARTITION_COLUMN}, which Tranche manages",
-            "leave it out; SELECT * EXCEPT (…) helps when it comes from a star",
+def replace_slice(
+    session: SparkSession, table: LakeTable, rows: DataFrame, key: str, commit: Commit
+) -> Written:
+    """Makes one slice exactly these rows, also when there are none; touches nothing else."""
+    check_columns(rows)
+
+    def write() -> Observation:
+        existing = existing_columns(session, table)
+        # The digest is of the rows as the table holds them.
+        kept = rows if existing is None else fitted(table, rows, existing)
+        watched, metrics = observed(kept)
+        sliced = watched.withColumn(PARTITION_COLUMN, F.lit(key))
+        # Rows of one slice need no shuffle to be clustered, and no writer for every slice.
+        writer = sliced.writeTo(quoted(table)).options(
+            **commit.options(), **{"distribution-mode": "none", "fanout-enabled": "false"}
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ColumnsRejected(
-            f"the SELECT has two columns called {', '.join(twice)}", "give one another name"
-        )
-    untyped = [field.name for field in rows.schema.fields if isinstance(field.dataType, NullType)]
-    if untyped:
-        raise ColumnsRejected(
-            f"the SELECT gives NULL without a type for {', '.join(untyped)}",
-            f"cast it, as in CAST(NULL AS STRING) AS {untyped[0]}",
-        )
+        if existing is None:
+            _create(session, table, writer.partitionedBy(F.col(PARTITION_COLUMN)))
+        else:
+            writer.overwrite(F.col(PARTITION_COLUMN) == F.lit(key))
+        return metrics
+
+    return _committed(session, table, commit, write)
 
 
-def _check_fit(table: LakeTable, rows: StructType, existing: StructType) -> None:
-    """A slice must have the table's columns; rows are written by name."""
-    have = {field.name.lower(): field.name for field in existing.fields}
-    if PARTITION_COLUMN not in have:
-        raise ColumnsRejected(
-            f"{table} was written without partitions",
-            "drop it and run again, or write to another table",
-        )
-    del have[PARTITION_COLUMN]
-    give = {field.name.lower(): field.name for field in rows.fields}
-    added = [name for lower, name in give.items() if lower not in have]
-    dropped = [name for lower, name in have.items() if lower not in give]
-    if added or dropped:
-        changes = [f"adds {', '.join(added)}"] if added else []
-        changes += [f"lacks {', '.join(dropped)}"] if dropped else []
-        raise ColumnsRejected(
-            f"the SELECT {' and '.join(changes)}, compared with {table}",
-            "select the table's columns, or drop the table and run its partitions again",
-        )
+def replace_table(
+    session: SparkSession, table: LakeTable, rows: DataFrame, commit: Commit
+) -> Written:
+    """Makes the whole table exactly these rows; its columns may change."""
+    check_columns(rows)
 
+    def write() -> Observation:
+        existing = existing_columns(session, table)
+        if existing is not None and PARTITION_COLUMN in existing.names:
+            raise ColumnsRejected(
+                f"{table} was written with partitions, and the script has none",
+                "keep its partitioned line, drop the table, or write to another one",
+            )
+        watched, metrics = observed(rows)
+        writer = watched.writeTo(quoted(table)).options(**commit.options())
+        if existing is None:
+            _create(session, table, writer)
+        elif shape(existing) == shape(rows.schema):
+            # The table keeps its history of snapshots; a replaced one would not.
+            writer.overwrite(F.lit(True))
+        else:
+            _with_properties(writer).createOrReplace()
+        return metrics
 
-def _shape(columns: StructType) -> list[tuple[str, str]]:
-    return [(field.name, field.dataType.simpleString()) for field in columns.fields]
+    return _committed(session, table, commit, write)
 
 
 def _create(session: SparkSession, table: LakeTable, writer: DataFrameWriterV2) -> None:
@@ -160,39 +139,60 @@ def _with_properties(writer: DataFrameWriterV2) -> DataFrameWriterV2:
     return writer
 
 
-def _committing(writer: DataFrameWriterV2, commit: Mapping[str, str]) -> DataFrameWriterV2:
-    """What the commit says about itself, so that the ledger can be rebuilt from the table."""
-    return writer.options(**{f"snapshot-property.{name}": value for name, value in commit.items()})
+def _committed(
+    session: SparkSession, table: LakeTable, commit: Commit, write: Callable[[], Observation]
+) -> Written:
+    """Writes until the table has the commit: another writer may win a race, or make the table."""
+    for attempt in range(1, _TRIES + 1):
+        try:
+            metrics: Mapping[str, Any] = write().get
+            return _written(session, table, commit, metrics)
+        except TrancheError:
+            raise
+        except Exception as error:
+            if not comes_from_spark(error):
+                raise
+            failure = explained(error)
+            raced = isinstance(failure, CommitLost) or "AlreadyExists" in str(error)
+            if not raced and not isinstance(failure, CommitUnknown):
+                raise
+            # An answer that got lost does not mean that the commit did.
+            found = _written(session, table, commit, None, must=False)
+            if found.snapshot is not None:
+                return found
+            if attempt == _TRIES:
+                raise
+            time.sleep(0.1 * 2**attempt * random.uniform(0.5, 1.5))
+    raise AssertionError("unreachable")
 
 
 def _written(
     session: SparkSession,
     table: LakeTable,
-    metrics: Mapping[str, object],
-    commit: Mapping[str, str],
+    commit: Commit,
+    metrics: Mapping[str, Any] | None,
+    *,
+    must: bool = True,
 ) -> Written:
-    found = session.sql(
-        f"SELECT snapshot_id FROM {quoted(table)}.snapshots"  # noqa: S608, the name is quoted
-        " WHERE summary['tranche.attempt'] = :attempt ORDER BY committed_at DESC LIMIT 1",
-        args={"attempt": commit["tranche.attempt"]},
-    ).collect()
-    snapshot = str(found[0][0]) if found else current_snapshot(session, table)
-    return Written(rows=int(str(metrics["rows"])), snapshot=snapshot, digest=digest_of(metrics))
-
-
-def _retried(write: Callable[[], Written]) -> Written:
-    """Another writer may win the race for a commit, or make the table first: then try again."""
-    for attempt in range(1, _TRIES + 1):
-        try:
-            return write()
-        except EngineError:
-            raise
-        except Exception as error:
-            made = isinstance(error, AnalysisException) and (
-                error.getCondition() == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    """What the table itself says about the commit of this attempt."""
+    if not must and existing_columns(session, table) is None:
+        return Written()
+    statement = _OF_ATTEMPT.format(quoted(table))
+    found = session.sql(statement, args={"attempt": commit.attempt}).collect()
+    if not found:
+        if must:
+            raise EngineError(
+                f"{table} has no snapshot of the attempt {commit.attempt}, which wrote it",
+                "another process may have rolled it back; run it again",
             )
-            lost = isinstance(explained(error), CommitLost)
-            if attempt == _TRIES or not (made or lost or "AlreadyExists" in str(error)):
-                raise
-            time.sleep(0.1 * 2**attempt)
-    raise AssertionError("unreachable")
+        return Written()
+    snapshot, micros, added = found[0]
+    rows = int(added or 0)
+    # A task that ran twice was counted twice; the table counts what it holds.
+    sound = metrics is not None and metrics["rows"] == rows
+    return Written(
+        rows=rows,
+        snapshot=snapshot,
+        committed_at=datetime.fromtimestamp(int(micros) / 1_000_000, UTC),
+        digest=digest_of(metrics) if metrics is not None and sound else None,
+    )

@@ -15,12 +15,19 @@ from pathlib import Path
 from filelock import FileLock
 from pyspark.sql import SparkSession
 
-from tranche.errors import EngineUnavailable, NotBuiltYet
+from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
 from tranche.lake.catalogs import lake_conf, packages, prepare_folders
 from tranche.lake.jars import JarCache
 from tranche.model.project import Settings
 
 _OLDEST_JAVA = 17
+_LARGEST_LOG = 20_000_000
+_REQUIRED = {
+    # Otherwise Spark replaces ${…} inside the literals of scripts.
+    "spark.sql.variable.substitute": "false",
+    # Otherwise Spark cuts 1.5 down to 1 to fit a column of whole numbers.
+    "spark.sql.storeAssignmentPolicy": "STRICT",
+}
 
 
 class Spark:
@@ -59,7 +66,7 @@ class Spark:
             raise NotBuiltYet(
                 "spark.remote cannot be used yet", "set spark.master in tranche.toml for now"
             )
-        conf = {**self._base_conf(), **lake_conf(self._settings), **self._settings.spark.conf}
+        conf = self._conf()
         check_java()
         try:
             prepare_folders(self._settings)
@@ -110,11 +117,30 @@ class Spark:
                 session = builder.getOrCreate()
             session.sparkContext.setLogLevel("WARN" if self._debug else "ERROR")
         except Exception as error:
+            text = _first_line(error)
+            for secret in self._settings.secrets:
+                text = text.replace(secret, "***")
             raise EngineUnavailable(
-                f"Spark did not start: {_first_line(error)}",
+                f"Spark did not start: {text}",
                 f"see {self.log}" if not self._debug else "see the messages above",
             ) from error
         return session
+
+    def _conf(self) -> dict[str, str]:
+        """Defaults, then what the user sets, then what must hold."""
+        given = dict(self._settings.spark.conf)
+        required = {**_REQUIRED, **lake_conf(self._settings)}
+        required["spark.sql.extensions"] = joined(
+            required["spark.sql.extensions"], given.pop("spark.sql.extensions", "")
+        )
+        for name, value in given.items():
+            if name in required and required[name] != value:
+                raise ConfigError(
+                    f"spark.conf sets {name} to {value!r}, and Tranche needs {required[name]!r}",
+                    "leave it out",
+                    place=Place("tranche.toml"),
+                )
+        return {**self._base_conf(), **given, **required}
 
     def _base_conf(self) -> dict[str, str]:
         conf = {
@@ -126,13 +152,19 @@ class Spark:
             "spark.sql.catalogImplementation": "in-memory",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
-            # Otherwise Spark replaces ${…} inside the literals of scripts.
-            "spark.sql.variable.substitute": "false",
         }
         if self._settings.spark.master.startswith("local"):
             conf["spark.driver.host"] = "127.0.0.1"
             conf["spark.driver.bindAddress"] = "127.0.0.1"
         return conf
+
+
+def joined(*lists: str) -> str:
+    """
+    >>> joined("a,b", "", "b,c")
+    'a,b,c'
+    """
+    return ",".join(dict.fromkeys(item for text in lists for item in text.split(",") if item))
 
 
 def check_java() -> None:
@@ -166,7 +198,8 @@ def _quiet(log: Path) -> Iterator[None]:
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)
-    with log.open("wb") as file:
+    large = log.exists() and log.stat().st_size > _LARGEST_LOG
+    with log.open("wb" if large else "ab") as file:
         try:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)

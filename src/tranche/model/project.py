@@ -19,7 +19,7 @@ class Lake:
     name: str
     format: LakeFormat = "iceberg"
     warehouse: str
-    catalog: Mapping[str, str] | None = None
+    catalog: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class SparkSettings:
 
     master: str = "local[*]"
     remote: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,13 @@ class Settings:
 
     name: str
     root: str
-    state_url: str
+    state_url: str = field(repr=False)
     spark: SparkSettings
     lakes: Mapping[str, Lake]
     default_lake: str
     target: str | None = None
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    """Values that must not show in any message."""
 
     @property
     def home(self) -> str:

@@ -16,5 +16,13 @@ class Rows:
     more: bool = False
 
     def records(self) -> list[dict[str, Any]]:
-        names = [name for name, _ in self.columns]
+        """Each row by name; of columns with the same name, the later ones get a number.
+
+        >>> Rows((("a", "int"), ("a", "int")), ((1, 2),)).records()
+        [{'a': 1, 'a (2)': 2}]
+        """
+        names: list[str] = []
+        for name, _ in self.columns:
+            times = sum(1 for other, _ in self.columns[: len(names)] if other == name)
+            names.append(f"{name} ({times + 1})" if times else name)
         return [dict(zip(names, row, strict=True)) for row in self.values]

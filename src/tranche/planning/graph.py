@@ -93,17 +93,19 @@ def graph_faults(scripts: Sequence[Script]) -> tuple[Fault, ...]:
 
 
 def _two_writers(scripts: Sequence[Script]) -> Iterable[Fault]:
-    first: dict[AssetUri, Script] = {}
+    """Each of them gets a fault: nobody can say which one is right, so none may write."""
+    writers: dict[AssetUri, list[Script]] = {}
     for script in scripts:
         for asset in script.writes:
-            other = first.setdefault(asset, script)
-            if other is not script:
-                line = script.annotations.line("materialize")
-                yield Fault(
-                    Place(script.path, line),
-                    f"{asset} is written by {other.path} too",
-                    "let one script write it, or give one of them another table",
-                )
+            writers.setdefault(asset, []).append(script)
+    for asset, several in writers.items():
+        for script in several if len(several) > 1 else ():
+            others = ", ".join(other.path for other in several if other is not script)
+            yield Fault(
+                Place(script.path, script.annotations.line("materialize")),
+                f"{asset} is written by {others} too",
+                "let one script write it, or give one of them another table",
+            )
 
 
 def _own_triggers(scripts: Sequence[Script]) -> Iterable[Fault]:
@@ -118,7 +120,7 @@ def _own_triggers(scripts: Sequence[Script]) -> Iterable[Fault]:
 
 
 def _cycles(scripts: Sequence[Script]) -> Iterable[Fault]:
-    """One fault per cycle: each is broken at a script so that the next one shows."""
+    """A fault for each script of a cycle, which is then broken so that the next one shows."""
     graph = build_graph(scripts)
     upstream = dict(graph.upstream)
     while True:
@@ -128,15 +130,16 @@ def _cycles(scripts: Sequence[Script]) -> Iterable[Fault]:
             names: list[str] = list(reversed(error.args[1]))[:-1]
             start = names.index(min(names))
             around = (*names[start:], *names[:start])
-            yield _cycle(graph, around)
+            yield from (_cycle(graph, around, name) for name in around)
             upstream[around[0]] = upstream[around[0]] - set(names)
         else:
             return
 
 
-def _cycle(graph: Graph, around: Sequence[str]) -> Fault:
-    script = graph.scripts[around[0]]
-    lines = [t.line for t in script.triggers_on() if graph.producers.get(t.asset) in around[1:]]
+def _cycle(graph: Graph, around: Sequence[str], name: str) -> Fault:
+    script = graph.scripts[name]
+    others = [other for other in around if other != name]
+    lines = [t.line for t in script.triggers_on() if graph.producers.get(t.asset) in others]
     return Fault(
         Place(script.path, lines[0] if lines else 1),
         f"scripts wait for each other: {' → '.join((*around, around[0]))}",

@@ -11,6 +11,7 @@ from tranche.errors import (
     KeyRejected,
     MappingMissing,
     NotPartitioned,
+    Place,
     TrancheError,
 )
 from tranche.model.argument import accepts, looks_like
@@ -102,6 +103,7 @@ class _Planner:
                 how = "is skipped" if step.verdict == "skip" else "cannot run"
                 return _Decision(None, "skip", f"{step.script.label} {how}")
         decision = self.key(script, needs)
+        self.check_keys(script)
         if (
             decision.verdict == "run"
             and script.annotations.trigger_all
@@ -111,6 +113,21 @@ class _Planner:
             if waiting is not None:
                 return _Decision(decision.partition, "skip", waiting)
         return decision
+
+    def check_keys(self, script: Script) -> None:
+        """Keys of another kind in the same table would count the same rows twice."""
+        partitioning = script.partitioning
+        if partitioning is None or not script.managed:
+            return
+        for known in self.state.partitions(str(script.asset), limit=1):
+            try:
+                partitioning.validate(known.partition or "")
+            except TrancheError:
+                raise KeyRejected(
+                    f"{script.label} holds {known.partition!r}, which is no {partitioning.kind} key",
+                    "a table keeps one partitioning: write to another table, or undo the change",
+                    place=Place(script.path, script.annotations.line("partitioned")),
+                ) from None
 
     def key(self, script: Script, needs: Sequence[Step]) -> _Decision:
         partitioning = script.partitioning

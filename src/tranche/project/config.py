@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 
 from tranche.errors import ConfigError, Place, ProjectNotFound
 from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
+from tranche.project.secrets import secrets_of
 
 CONFIG = "tranche.toml"
 PIPELINES = "pipelines"
@@ -84,6 +85,7 @@ class _Reader:
         self.root = root
         self.target = target
         self.environ = environ
+        self.secrets: set[str] = set()
 
     def error(self, what: str, remedy: str, name: str) -> ConfigError:
         """A complaint about a setting; a target's own line comes before that of the base."""
@@ -98,16 +100,17 @@ class _Reader:
         lakes = self.lakes(merged)
         default = self.default_lake(project, lakes)
         state = self.table(merged, "state")
+        url = self.state_url(self.string(state, "state.url", "sqlite:///.tranche/state.db"))
+        spark = self.spark(merged)
         return Settings(
             name=self.string(project, "project.name", self.root.name or "project"),
             root=str(self.root),
-            state_url=self.state_url(
-                self.string(state, "state.url", "sqlite:///.tranche/state.db")
-            ),
-            spark=self.spark(merged),
+            state_url=url,
+            spark=spark,
             lakes=lakes,
             default_lake=default,
             target=self.target,
+            secrets=frozenset(self.secrets),
         )
 
     def overlaid(self, tables: dict[str, Any]) -> dict[str, Any]:
@@ -173,9 +176,12 @@ class _Reader:
                     f"set it, as in export {variable}=…",
                     name,
                 )
+            self.secrets.update(secrets_of(variable, self.environ[variable]))
             return self.environ[variable]
 
-        return _VARIABLE.sub(value, text)
+        found = _VARIABLE.sub(value, text)
+        self.secrets.update(secrets_of(name, found))
+        return found
 
     def state_url(self, url: str) -> str:
         """A relative SQLite path starts at the project."""

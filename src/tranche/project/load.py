@@ -71,20 +71,27 @@ def _read(file: Path, name: str, path: str, settings: Settings, cache: ScriptCac
     known = cache.get(key)
     if isinstance(known, ScriptRead):
         return known
+    try:
+        read = _parsed(file.suffix, name, path, text, settings)
+    except (RecursionError, MemoryError):
+        deep = Fault(Place(path), "it is nested too deeply to be read", "write it flatter")
+        read = ScriptRead(None, (deep,))
+    cache.put(key, read)
+    return read
+
+
+def _parsed(suffix: str, name: str, path: str, text: str, settings: Settings) -> ScriptRead:
     # Parsers are imported only when something has to be parsed.
     from tranche.script.lakes import Lakes
 
     lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
-    if file.suffix == ".sql":
+    if suffix == ".sql":
         from tranche.script.sql import read_sql_script
 
-        read = read_sql_script(name, path, text, lakes)
-    else:
-        from tranche.script.python import read_python_script
+        return read_sql_script(name, path, text, lakes)
+    from tranche.script.python import read_python_script
 
-        read = read_python_script(name, path, text, lakes)
-    cache.put(key, read)
-    return read
+    return read_python_script(name, path, text, lakes)
 
 
 def _same_names(scripts: list[Script]) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tranche.errors import Cancelled, TrancheError
+from tranche.errors import Cancelled, StateError, TrancheError
 from tranche.model.plan import Plan, Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -21,6 +21,10 @@ from tranche.model.run import (
 )
 from tranche.ports import Clock, Engine, StateStore, Written
 from tranche.run.ids import new_id
+from tranche.run.interrupts import Interrupts
+
+_INSISTENCE = (0.5, 1.0, 2.0, 4.0)
+"""Seconds between tries to record what has happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class _Runner:
         self.sleep = sleep
         self.id = new_id(clock())
         self.results: dict[int, StepResult] = {}
+        self.interrupts = Interrupts()
+        self.unforeseen: list[Exception] = []
 
     def run(self) -> RunResult:
         request = self.plan.request
@@ -102,41 +108,29 @@ class _Runner:
             records,
         )
         self.progress.run_started(self.id, self.plan)
-        try:
-            interrupted = self.all_steps()
-        except Exception as error:
-            self.store.finish_run(self.id, "failed", at=self.clock(), error=_unforeseen(error))
-            raise
-        status = self.status(interrupted)
-        self.store.finish_run(self.id, status, at=self.clock())
+        with self.interrupts:
+            for step in self.plan.steps:
+                self.step(step)
+            status = self.status()
+            error = _unforeseen(self.unforeseen[0]) if self.unforeseen else None
+            self.store.finish_run(self.id, status, at=self.clock(), error=error)
+        if self.unforeseen:
+            raise self.unforeseen[0]
         steps = tuple(self.results[step.position] for step in self.plan.steps)
         return RunResult(self.id, status, steps, self.plan.warnings)
 
-    def all_steps(self) -> bool:
-        """Goes through the steps; says whether the user stopped it."""
-        interrupted = False
-        for step in self.plan.steps:
-            if interrupted:
-                self.finish(step, replace(self.record(step), status="cancelled"))
-                continue
-            try:
-                self.step(step)
-            except (KeyboardInterrupt, Cancelled):
-                interrupted = True
-                self.engine.cancel()
-                self.cancelled(step)
-        return interrupted
-
-    def status(self, interrupted: bool) -> RunStatus:
-        if interrupted:
-            return "cancelled"
-        failed = any(result.record.status == "failed" for result in self.results.values())
-        return "failed" if failed else "succeeded"
+    def status(self) -> RunStatus:
+        found = {result.record.status for result in self.results.values()}
+        return (
+            "cancelled" if "cancelled" in found else "failed" if "failed" in found else "succeeded"
+        )
 
     def step(self, step: Step) -> None:
         record = self.record(step)
-        stopped = [n for n in step.needs if self.results[n].record.status not in ("succeeded",)]
-        if step.verdict == "skip":
+        stopped = [n for n in step.needs if self.results[n].record.status != "succeeded"]
+        if self.interrupts.asked:
+            self.finish(step, replace(record, status="cancelled"))
+        elif step.verdict == "skip":
             self.finish(step, replace(record, status="skipped", error=step.reason))
         elif stopped:
             upstream = self.plan.steps[stopped[0]]
@@ -163,28 +157,47 @@ class _Runner:
                 started_at=self.clock(),
             )
             self.store.begin_attempt(attempt)
+            inputs = self.pinned_inputs(step)
             try:
-                self.attempt(step, record, attempt)
+                with self.interrupts.stoppable():
+                    written = self.engine.execute(step, run=self.id, attempt=attempt.id)
+            except (KeyboardInterrupt, Cancelled):
+                self.interrupts.asked = True
+                self.ended(step, record, attempt, "cancelled", "stopped by the user")
+                return
             except TrancheError as error:
-                again = number < tries and error.transient
-                self.failed(step, record, attempt, str(error), final=not again)
-                if not again:
+                if number == tries or not error.transient:
+                    self.ended(step, record, attempt, "failed", str(error))
                     return
-                delay = retry.delay if retry else 0.0
-                self.progress.step_retried(step, str(error), delay)
-                self.sleep(delay)
+                self.again(step, attempt, str(error), retry.delay if retry else 0.0)
             except Exception as error:
-                self.failed(step, record, attempt, _unforeseen(error), final=True)
-                raise
+                # A fault of ours: the other steps still run, and the caller gets to see it.
+                self.unforeseen.append(error)
+                self.ended(step, record, attempt, "failed", _unforeseen(error))
+                return
             else:
+                self.succeeded(step, record, attempt, written, inputs)
                 return
 
-    def attempt(self, step: Step, record: StepRecord, attempt: Attempt) -> None:
-        inputs = self.pinned_inputs(step)
-        written = self.engine.execute(step, run=self.id, attempt=attempt.id)
+    def again(self, step: Step, attempt: Attempt, error: str, delay: float) -> None:
+        ended = replace(attempt, status="failed", finished_at=self.clock(), error=error)
+        self.store.finish_attempt(ended)
+        self.progress.step_retried(step, error, delay)
+        try:
+            with self.interrupts.stoppable():
+                self.sleep(delay)
+        except KeyboardInterrupt:
+            self.interrupts.asked = True
+
+    def succeeded(
+        self,
+        step: Step,
+        record: StepRecord,
+        attempt: Attempt,
+        written: Written,
+        inputs: tuple[Input, ...],
+    ) -> None:
         at = self.clock()
-        self.store.finish_attempt(replace(attempt, status="succeeded", finished_at=at))
-        entry = self.entry(step, attempt, "succeeded", at, written, inputs)
         self.finish(
             step,
             replace(
@@ -195,28 +208,23 @@ class _Runner:
                 started_at=attempt.started_at,
             ),
             at=at,
-            entries=entry,
+            attempt=replace(attempt, status="succeeded", finished_at=at),
+            entries=self.entry(step, attempt, "succeeded", at, written, inputs),
             result=written.result,
         )
 
-    def failed(
-        self, step: Step, record: StepRecord, attempt: Attempt, error: str, *, final: bool
+    def ended(
+        self, step: Step, record: StepRecord, attempt: Attempt, status: Outcome, error: str
     ) -> None:
+        """Records an attempt that wrote nothing, as the step's last one."""
         at = self.clock()
-        self.store.finish_attempt(replace(attempt, status="failed", finished_at=at, error=error))
-        if final:
-            entry = self.entry(step, attempt, "failed", at, Written(), (), error)
-            ended = replace(record, status="failed", error=error, started_at=attempt.started_at)
-            self.finish(step, ended, at=at, entries=entry)
-
-    def cancelled(self, step: Step) -> None:
-        at = self.clock()
-        reason = "stopped by the user"
-        for attempt in self.store.attempts(self.id):
-            if attempt.position == step.position and attempt.status == "running":
-                ended = replace(attempt, status="cancelled", finished_at=at, error=reason)
-                self.store.finish_attempt(ended)
-        self.finish(step, replace(self.record(step), status="cancelled", error=reason), at=at)
+        self.finish(
+            step,
+            replace(record, status=status, error=error, started_at=attempt.started_at),
+            at=at,
+            attempt=replace(attempt, status=status, finished_at=at, error=error),
+            entries=self.entry(step, attempt, status, at, Written(), (), error),
+        )
 
     def finish(
         self,
@@ -224,13 +232,26 @@ class _Runner:
         record: StepRecord,
         *,
         at: datetime | None = None,
+        attempt: Attempt | None = None,
         entries: tuple[Materialization, ...] = (),
         result: Rows | None = None,
     ) -> None:
         ended = replace(record, finished_at=at or self.clock())
-        self.store.finish_step(ended, entries)
+        self.recorded(lambda: self.store.finish_step(ended, entries, attempt=attempt))
         self.results[step.position] = StepResult(ended, result)
         self.progress.step_finished(step, self.results[step.position])
+
+    def recorded(self, write: Callable[[], None]) -> None:
+        """Insists on recording: the work is done, and doing it again would not record it either."""
+        for delay in (*_INSISTENCE, None):
+            try:
+                write()
+            except StateError as error:
+                if delay is None or not error.transient:
+                    raise
+                self.sleep(delay)
+            else:
+                return
 
     def pinned_inputs(self, step: Step) -> tuple[Input, ...]:
         """What the step is about to read, with the materialization that each key has now."""
@@ -261,7 +282,7 @@ class _Runner:
             return ()
         return (
             Materialization(
-                id=attempt.id,
+                id=new_id(at),
                 asset=str(step.script.asset),
                 partition=step.partition,
                 ordinal=step.ordinal,
@@ -270,7 +291,8 @@ class _Runner:
                 attempt=attempt.id,
                 fingerprint=step.script.fingerprint,
                 started_at=attempt.started_at,
-                finished_at=at,
+                # What readers see is the commit that came last, whoever recorded it last.
+                finished_at=written.committed_at or at,
                 rows=written.rows,
                 digest=written.digest,
                 snapshot=written.snapshot,

@@ -160,7 +160,7 @@ def _first_word(text: str) -> tuple[str | None, str]:
 def _warn_of_near_word(draft: _Draft, line: CommentLine) -> None:
     """Prose may begin with any word, so one that only looks like an annotation is no fault."""
     word = line.text.strip().partition(" ")[0]
-    near = get_close_matches(word, _LONG_WORDS, n=1, cutoff=0.85)
+    near = get_close_matches(word.lower().rstrip(":"), _LONG_WORDS, n=1, cutoff=0.85)
     if near:
         place = Place(draft.path, line.number)
         draft.warnings.append(f"{place}: {word!r} is no annotation; did you mean {near[0]!r}?")

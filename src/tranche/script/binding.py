@@ -116,6 +116,15 @@ def _marker(name: str, value: str | None, type_: str, parameters: dict[str, str]
     return f":{name}" if type_ == "STRING" else f"CAST(:{name} AS {type_})"
 
 
+def escaped_path(path: str) -> str:
+    """A path that means itself, where Spark would read patterns.
+
+    >>> print(escaped_path("/data/[b]/x"))
+    /data/\\[b\\]/x
+    """
+    return _PATTERN.sub(r"\\\g<0>", path)
+
+
 def _path_piece(value: str | None, what: str, *, root: str) -> str:
     """A value as part of a path, behind the root that it may begin with."""
     if value is None:

@@ -148,23 +148,32 @@ class MemoryStore:
     def finish_attempt(self, attempt: Attempt) -> None:
         attempt = checks.checked_attempt(attempt)
         with self._lock:
-            known = self._attempts.get(attempt.id)
-            if known is None:
-                raise StateError(f"attempt {attempt.id!r} is not recorded")
-            self._attempts[attempt.id] = replace(
-                known,
-                status=attempt.status,
-                finished_at=attempt.finished_at,
-                error=attempt.error,
-            )
+            self._finish_attempt(attempt)
+
+    def _finish_attempt(self, attempt: Attempt) -> None:
+        known = self._attempts.get(attempt.id)
+        if known is None:
+            raise StateError(f"attempt {attempt.id!r} is not recorded")
+        self._attempts[attempt.id] = replace(
+            known,
+            status=attempt.status,
+            finished_at=attempt.finished_at,
+            error=attempt.error,
+        )
 
     def finish_step(
-        self, step: StepRecord, materializations: Sequence[Materialization] = ()
+        self,
+        step: StepRecord,
+        materializations: Sequence[Materialization] = (),
+        *,
+        attempt: Attempt | None = None,
     ) -> None:
         step = checks.checked_step(step)
         entries = checks.checked_materializations(materializations)
         with self._lock:
             known = self._step(step.run, step.position)
+            if attempt is not None:
+                self._finish_attempt(checks.checked_attempt(attempt))
             started_at = known.started_at or step.started_at
             self._steps[step.run, step.position] = replace(step, started_at=started_at)
             for entry in entries:

@@ -189,24 +189,25 @@ class SqlStore:
 
     def finish_attempt(self, attempt: Attempt) -> None:
         attempt = checks.checked_attempt(attempt)
-        outcome = {
-            "status": attempt.status,
-            "finished_at": attempt.finished_at,
-            "error": attempt.error,
-        }
         with self._writing() as connection:
-            what = f"attempt {attempt.id!r}"
-            _update(connection, tables.attempts, {"id": attempt.id}, outcome, what)
+            _finish_attempt(connection, attempt)
 
     def finish_step(
-        self, step: StepRecord, materializations: Sequence[Materialization] = ()
+        self,
+        step: StepRecord,
+        materializations: Sequence[Materialization] = (),
+        *,
+        attempt: Attempt | None = None,
     ) -> None:
         step = checks.checked_step(step)
+        attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
         values = row_of(step)
         started_at = values.pop("started_at")
         with self._writing() as connection:
             _update_step(connection, step.run, step.position, values, started_at)
+            if attempt is not None:
+                _finish_attempt(connection, attempt)
             # An entry that the log has already has moved its key already.
             move_partitions(connection, append_to_log(connection, entries))
 
@@ -247,6 +248,16 @@ def _update(
         statement = statement.where(table.c[name] == value)
     if connection.execute(statement).rowcount == 0:
         raise StateError(f"{what} is not recorded")
+
+
+def _finish_attempt(connection: Connection, attempt: Attempt) -> None:
+    outcome = {
+        "status": attempt.status,
+        "finished_at": attempt.finished_at,
+        "error": attempt.error,
+    }
+    what = f"attempt {attempt.id!r}"
+    _update(connection, tables.attempts, {"id": attempt.id}, outcome, what)
 
 
 def _update_step(

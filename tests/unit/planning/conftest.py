@@ -26,6 +26,10 @@ class KnownState:
 
     keys: set[tuple[str, str | None]] = field(default_factory=set)
 
+    def partitions(self, asset: str, *, limit: int) -> list[PartitionState]:
+        known = [key for name, key in sorted(self.keys, key=str) if name == asset]
+        return [state for key in known[:limit] if (state := self.partition(asset, key))]
+
     def partition(self, asset: str, partition: str | None) -> PartitionState | None:
         if (asset, partition) not in self.keys:
             return None

@@ -59,8 +59,9 @@ def test_two_writers_of_one_asset(project: Make) -> None:
     }
     remedy = "let one script write it, or give one of them another table"
     assert faults(project(texts)) == [
-        f"pipelines/b.sql:3: lake://main/x is written by pipelines/a.sql too; {remedy}",
-        f"pipelines/c.sql:2: lake://main/x is written by pipelines/a.sql too; {remedy}",
+        f"pipelines/a.sql:2: lake://main/x is written by pipelines/b.sql, pipelines/c.sql too; {remedy}",
+        f"pipelines/b.sql:3: lake://main/x is written by pipelines/a.sql, pipelines/c.sql too; {remedy}",
+        f"pipelines/c.sql:2: lake://main/x is written by pipelines/a.sql, pipelines/b.sql too; {remedy}",
     ]
 
 
@@ -80,8 +81,9 @@ def test_a_cycle(read: str, project: Make) -> None:
     }
     line = 2 if read.startswith("on") else 1
     assert faults(project(texts)) == [
-        f"pipelines/a.sql:{line}: scripts wait for each other: a → c → b → a;"
+        f"pipelines/{place}: scripts wait for each other: a → c → b → a;"
         " remove one of the 'on' lines or reads between them"
+        for place in (f"a.sql:{line}", "c.sql:1", "b.sql:2")
     ]
 
 
@@ -93,5 +95,8 @@ def test_all_cycles_are_reported(project: Make) -> None:
     found = faults(project(texts))
     assert [message.partition(": ")[0] for message in found] == [
         "pipelines/a.sql:2",
+        "pipelines/b.sql:2",
         "pipelines/x.sql:2",
+        "pipelines/y.sql:2",
+        "pipelines/z.sql:2",
     ]

@@ -379,3 +379,9 @@ def test_mapping_missing_for_a_target_of_its_own_is_raised(plan: PlanFor) -> Non
     }
     with pytest.raises(MappingMissing):
         plan(texts, "+b")
+
+
+def test_a_table_keeps_one_kind_of_key(plan: Callable[..., Plan], state: Any) -> None:
+    state.keys.add(("lake://main/mix", "2026-01-01"))
+    with pytest.raises(KeyRejected, match="holds '2026-01-01', which is no monthly key"):
+        plan({"mix": "partitioned monthly; materialize lake://main/mix"}, "mix")

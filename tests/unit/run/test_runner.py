@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tranche.errors import CommitLost, StatementFailed
+from tranche.errors import CommitLost, StateLocked, StatementFailed
 from tranche.model.plan import Plan, Request, Step
 from tranche.model.project import Project
 from tranche.planning.plan import build_plan
+from tranche.ports import Written
 from tranche.project.config import parse_settings
 from tranche.run.runner import RunResult, run_plan
 from tranche.script.names import Lakes
@@ -176,7 +178,6 @@ def test_an_interruption_is_recorded_and_cancels_the_rest() -> None:
 
     bench.engine.answers["b"] = interrupted
     result = bench.run("a", partition="2026-05-16")
-    assert bench.engine.cancelled
     assert result.status == "cancelled"
     assert outcomes(result) == {
         "a": "succeeded",
@@ -188,7 +189,9 @@ def test_an_interruption_is_recorded_and_cancels_the_rest() -> None:
     assert run is not None
     assert run.status == "cancelled"
     assert {a.status for a in bench.store.attempts(result.id)} == {"succeeded", "cancelled"}
-    assert bench.store.partition("lake://main/b", "2026-05-16") is None
+    state = bench.store.partition("lake://main/b", "2026-05-16")
+    assert state is not None
+    assert (state.status, state.materialization) == ("cancelled", None)
 
 
 def test_an_error_that_nobody_foresaw_fails_the_step_and_closes_the_run() -> None:
@@ -197,9 +200,9 @@ def test_an_error_that_nobody_foresaw_fails_the_step_and_closes_the_run() -> Non
     with pytest.raises(RuntimeError, match="surprise"):
         bench.run("a", partition="2026-05-16")
     (run,) = bench.store.runs(limit=1)
-    assert run.status == "failed"
+    assert (run.status, run.error) == ("failed", "unexpected RuntimeError: surprise")
     statuses = {step.script: step.status for step in bench.store.steps(run.id)}
-    assert statuses["b"] == "failed"
+    assert statuses == {"a": "succeeded", "b": "failed", "c": "skipped", "other": "succeeded"}
 
 
 def test_before_its_start_a_managed_step_is_skipped_with_all_that_follows() -> None:
@@ -219,3 +222,66 @@ def test_the_rows_of_a_script_that_materializes_nothing_come_back() -> None:
     assert result.steps[0].result is not None
     assert result.steps[0].result.records() == [{"x": 1}]
     assert bench.store.outcomes("look") == {}
+
+
+class Locked(MemoryStore):
+    """A store that another process holds for the first writes of an outcome."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def finish_step(self, *args: Any, **options: Any) -> None:
+        if self.times > 0:
+            self.times -= 1
+            raise StateLocked("held by another process")
+        super().finish_step(*args, **options)
+
+
+class TestRecording:
+    SCRIPT: ClassVar = {"a": CHAIN["a"].replace(DAY, f"{DAY}-- retry 2 delay=10s\n")}
+
+    def test_a_store_that_is_held_for_a_while_does_not_undo_what_was_written(self) -> None:
+        bench = Bench(self.SCRIPT)
+        bench.store = Locked(3)
+        result = bench.run("a")
+        assert result.status == "succeeded"
+        assert len(bench.engine.executed) == 1
+        assert bench.slept == [0.5, 1.0, 2.0]
+        assert len(bench.store.materializations("lake://main/a", "2026-05-16", limit=9)) == 1
+
+    def test_a_store_that_stays_held_is_an_error_and_the_step_runs_once(self) -> None:
+        bench = Bench(self.SCRIPT)
+        bench.store = Locked(99)
+        with pytest.raises(StateLocked):
+            bench.run("a")
+        assert len(bench.engine.executed) == 1
+        assert bench.store.partition("lake://main/a", "2026-05-16") is None
+
+    def test_an_interruption_while_recording_waits_for_its_end(self) -> None:
+        bench = Bench(CHAIN)
+
+        class Interrupted(MemoryStore):
+            def finish_step(self, *args: Any, **options: Any) -> None:
+                signal.raise_signal(signal.SIGINT)
+                super().finish_step(*args, **options)
+
+        bench.store = Interrupted()
+        before = signal.getsignal(signal.SIGINT)
+        result = bench.run("a", partition="2026-05-16")
+        assert signal.getsignal(signal.SIGINT) is before
+        assert result.status == "cancelled"
+        assert outcomes(result)["a"] == "succeeded"
+        assert set(list(outcomes(result).values())[1:]) == {"cancelled"}
+        (attempt,) = bench.store.attempts(result.id)
+        assert attempt.status == "succeeded"
+
+    def test_the_commit_that_came_last_is_what_readers_see(self) -> None:
+        bench = Bench(self.SCRIPT)
+        for committed, rows in ((START + timedelta(hours=2), 2), (START + timedelta(hours=1), 1)):
+            written = Written(rows=rows, snapshot=f"s{rows}", committed_at=committed)
+            bench.engine.execute = lambda *_, w=written, **__: w  # type: ignore[method-assign, misc]
+            bench.run("a")
+        state = bench.store.partition("lake://main/a", "2026-05-16")
+        assert state is not None
+        assert (state.snapshot, state.rows) == ("s2", 2)
