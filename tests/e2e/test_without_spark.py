@@ -235,3 +235,42 @@ def test_errors_as_json_leave_standard_output_to_the_json(shell: Shell) -> None:
     done = shell.tranche("run", "orders", "-p", "x", "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["kind"] == "KeyRejected"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run"],
+        ["run", "a", "--nope"],
+        ["nothing"],
+        ["graph", "-f", "pdf"],
+        ["status", "--limit", "0"],
+        ["check", "extra"],
+        ["run", "orders", "--at", "0001-01-01T00:00:00+14:00"],
+        ["run", "orders", "--payload", '{"a": NaN}'],
+        ["run", "orders", "--payload", "[" * 20000],
+    ],
+)
+def test_a_command_line_that_does_not_parse_as_json(shell: Shell, args: list[str]) -> None:
+    shell.write("pipelines/orders.sql", DAILY.format(name="orders", on=""))
+    done = shell.tranche(*args, "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["message"]
+    assert "Traceback" not in done.stderr
+
+
+def test_control_characters_do_not_reach_the_terminal(shell: Shell) -> None:
+    shell.write("pipelines/a\x1b[31m.sql", "-- pipeline\n-- partitioned dayly\nSELECT 1")
+    shell.write("pipelines/b\x1b[31m.sql", "-- pipeline\nSELECT * FROM read_json('\x9b[31m')")
+    for command in (["check"], ["graph"], ["graph", "-f", "dot"], ["graph", "-f", "mermaid"]):
+        done = shell.tranche(*command)
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\x9b" not in done.stdout + done.stderr
+
+
+def test_one_script_that_nests_too_deeply_leaves_the_others_alone(shell: Shell) -> None:
+    shell.write("pipelines/deep.sql", f"-- pipeline\nSELECT {'(' * 3000}1{')' * 3000}")
+    shell.write("pipelines/good.sql", DAILY.format(name="good", on=""))
+    report = shell.json("check", code=1)
+    assert [s["script"] for s in report["scripts"]] == ["good"]
+    assert report["faults"][0].startswith("pipelines/deep.sql: it is nested too deeply")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from tranche.errors import KeyRejected, SourceMissing, StatementFailed
 from tranche.lake.execution import Execution
+from tranche.lake.iceberg import Commit
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -286,3 +288,29 @@ INSERT INTO @t SELECT $partition;
         result = bench.run(script, fire_time=datetime(2026, 5, 16, 18, 29, 59, tzinfo=UTC)).result
         assert result is not None
         assert result.records() == [{"key": "2026-05-16T23"}]
+
+
+class TestHiddenFiles:
+    """Spark passes over files whose names begin with _ or . without a word."""
+
+    @pytest.mark.parametrize("key", ["_acme", ".acme"])
+    def test_a_key_that_makes_a_hidden_file_is_refused(self, bench: Bench, key: str) -> None:
+        bench.write(f"in/{key}.json", '{"a": 1}\n')
+        with pytest.raises(SourceMissing, match="are hidden"):
+            bench.run(TestFiles.SCRIPT, partition=key)
+
+    def test_a_folder_may_have_such_a_name(self, bench: Bench) -> None:
+        bench.write("_landing/a.json", '{"a": 1}\n')
+        result = bench.run("-- pipeline\nSELECT a FROM read_json('_landing')").result
+        assert result is not None
+        assert result.records() == [{"a": 1}]
+
+
+def test_characters_of_patterns_in_the_projects_own_path(bench: Bench) -> None:
+    (step,) = bench.plan("-- pipeline\nSELECT a FROM read_json('x.json')").steps
+    for folder, value in (("p[b]", 1), ("pb", 2)):
+        bench.write(f"{folder}/x.json", f'{{"a": {value}}}')
+    settings = replace(bench.engine._settings, root=str(bench.root / "p[b]"))
+    written = Execution(bench.engine._spark.open(), settings, step).run(Commit("r", "a", "f"))
+    assert written.result is not None
+    assert written.result.records() == [{"a": 1}]

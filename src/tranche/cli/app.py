@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from tranche import service
 from tranche.cli import graphs, views
@@ -56,7 +57,24 @@ class GraphFormat(StrEnum):
 
 
 def run_app() -> None:
-    app()
+    """Runs the command that was typed, and exits."""
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        # A command line that does not parse, or no command at all.
+        message = str(error).strip()
+        if "--json" in sys.argv[1:] and message:
+            Output(json=True).value({"error": {"kind": "UsageError", "message": message}})
+        show = getattr(error, "show", None)
+        if callable(show):
+            show()
+        else:
+            Output().error(message)
+        code = getattr(error, "exit_code", 2)
+    except (typer.Abort, KeyboardInterrupt):
+        Output().error("stopped by the user")
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 @contextmanager

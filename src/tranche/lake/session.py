@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from filelock import FileLock
@@ -18,6 +17,7 @@ from pyspark.sql import SparkSession
 from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
 from tranche.lake.catalogs import lake_conf, packages, prepare_folders
 from tranche.lake.jars import JarCache
+from tranche.lake.launch import beside_the_command_line, holding_interrupts
 from tranche.model.project import Settings
 
 _OLDEST_JAVA = 17
@@ -76,11 +76,7 @@ class Spark:
                 f"the folder {error.filename} cannot be made: {error.strerror}",
                 "check the permissions of the project folder",
             ) from None
-        handler = signal.getsignal(signal.SIGINT)
         session = self._with_jars(conf)
-        # Spark installs a handler that cancels its own jobs only; ours must win.
-        if threading.current_thread() is threading.main_thread() and handler is not None:
-            signal.signal(signal.SIGINT, handler)
         if not self._debug:
             # These repeat every failure on standard error, with tracebacks; our words are enough.
             for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
@@ -109,17 +105,26 @@ class Spark:
         return self._launch({**conf, "spark.jars": ",".join([*map(str, found), *extra])})
 
     def _launch(self, conf: dict[str, str]) -> SparkSession:
+        secret = {k: v for k, v in conf.items() if any(s in v for s in self._settings.secrets)}
         builder = SparkSession.builder
         for key, value in conf.items():
-            builder = builder.config(key, value)
+            if key not in secret:
+                builder = builder.config(key, value)
         try:
-            with _quiet(self.log) if not self._debug else _as_it_is():
+            with (
+                _quiet(self.log) if not self._debug else nullcontext(),
+                beside_the_command_line(secret, self.log.parent),
+                holding_interrupts() as held,
+            ):
                 session = builder.getOrCreate()
             session.sparkContext.setLogLevel("WARN" if self._debug else "ERROR")
+            if held.asked:
+                session.stop()
+                raise KeyboardInterrupt
         except Exception as error:
             text = _first_line(error)
-            for secret in self._settings.secrets:
-                text = text.replace(secret, "***")
+            for hidden in self._settings.secrets:
+                text = text.replace(hidden, "***")
             raise EngineUnavailable(
                 f"Spark did not start: {text}",
                 f"see {self.log}" if not self._debug else "see the messages above",
@@ -209,11 +214,6 @@ def _quiet(log: Path) -> Iterator[None]:
             os.dup2(saved[1], 2)
             os.close(saved[0])
             os.close(saved[1])
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
 
 
 def _first_line(error: Exception) -> str:

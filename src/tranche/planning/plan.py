@@ -222,12 +222,32 @@ class _Planner:
                 continue
             upstream = self.graph.scripts[name].partitioning
             wanted = key if upstream is not None else None
+            if upstream is not None and key is not None and script.partitioning is not None:
+                self.check_carries_back(script, script.partitioning, trigger.asset, upstream, key)
             found = self.state.partition(str(trigger.asset), wanted)
             if found is None or found.materialization is None:
                 lacking.append(
                     str(trigger.asset) if wanted is None else f"{trigger.asset} {wanted}"
                 )
         return f"it waits for {', '.join(lacking)}" if lacking else None
+
+    def check_carries_back(
+        self,
+        script: Script,
+        partitioning: Partitioning,
+        asset: AssetUri,
+        upstream: Partitioning,
+        key: str,
+    ) -> None:
+        """A key that the other asset cannot have would be waited for in vain."""
+        try:
+            upstream.validate(key)
+        except TrancheError:
+            raise MappingMissing(
+                f"{script.label} is {partitioning.kind} and waits for {asset}, which is"
+                f" {upstream.kind}: it never has the key {key!r}",
+                "mappings between different partitionings cannot be applied yet",
+            ) from None
 
     def arguments(self, script: Script, key: str | None) -> tuple[tuple[str, str | None], ...]:
         given: Mapping[str, str] = self.request.arguments

@@ -39,6 +39,7 @@ def read_sql_script(name: str, path: str, text: str, lakes: Lakes) -> ScriptRead
     faults = {*header.faults, *source.faults, *unknown_lakes(path, header, lakes)}
     if faults:
         return ScriptRead(None, tuple(sorted(faults)))
+    reads = _unique([*body.reads, *annotations.reads])
     return ScriptRead(
         Script(
             name=name,
@@ -47,9 +48,9 @@ def read_sql_script(name: str, path: str, text: str, lakes: Lakes) -> ScriptRead
             annotations=annotations,
             setup=tuple(body.setup),
             query=body.query,
-            reads=_unique([*body.reads, *annotations.reads]),
+            reads=reads,
             writes=_unique([*_made(annotations), *body.writes, *annotations.writes]),
-            fingerprint=_fingerprint(annotations, tokens),
+            fingerprint=_fingerprint(source.text, reads, annotations, tokens),
             warnings=(*header.warnings, *source.warnings),
         )
     )
@@ -69,7 +70,9 @@ def _unique(assets: list[AssetUri]) -> tuple[AssetUri, ...]:
     return tuple(dict.fromkeys(assets))
 
 
-def _fingerprint(annotations: Annotations, tokens: Sequence[Token]) -> str:
+def _fingerprint(
+    text: str, reads: Sequence[AssetUri], annotations: Annotations, tokens: Sequence[Token]
+) -> str:
     """What defines the rows of a slice: comments, bounds and tests do not."""
     made = annotations.materialize
     pieces = [
@@ -78,13 +81,16 @@ def _fingerprint(annotations: Annotations, tokens: Sequence[Token]) -> str:
         _rule(annotations.partitioning),
         repr(made.strategy) if made else "",
         *(f"{a.name} {a.type} {a.default}" for a in annotations.arguments),
-        *(_code(statement) for statement in statements(tokens)),
+        # What a name means can change while the text stays.
+        *sorted(map(str, reads)),
+        *(_code(text, statement) for statement in statements(tokens)),
     ]
     return hashlib.sha256("\x1f".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _code(statement: list[Token]) -> str:
-    return "\x1e".join(f"{token.token_type.name} {token.text}" for token in statement)
+def _code(text: str, statement: list[Token]) -> str:
+    """The user's own words, so that no parser's opinion of them goes in."""
+    return "\x1e".join(text[token.start : token.end + 1] for token in statement)
 
 
 def _rule(partitioning: Partitioning | None) -> str:
@@ -96,6 +102,7 @@ def _rule(partitioning: Partitioning | None) -> str:
         case Composite():
             return " | ".join(f"{name}: {_rule(rule)}" for name, rule in partitioning.dimensions)
         case Static() | Dynamic():
-            return partitioning.describe()
+            # Which keys there are says nothing about the rows of one.
+            return partitioning.kind
         case _:
             assert_never(partitioning)
