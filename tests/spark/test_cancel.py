@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SLOW = """\
 -- pipeline
 -- materialize lake://main/@slow
-SELECT sum((a.id * b.id) % 7) AS x FROM range(400000) a CROSS JOIN range(400000) b
+SELECT sum((a.id * b.id) % 7) AS x FROM range(150000) a CROSS JOIN range(150000) b
 """
 
 
@@ -37,6 +38,15 @@ def test_an_attempt_is_cancelled_by_its_name(bench: Bench) -> None:
     assert bench.sql(f"SHOW TABLES IN main.`{bench.schema}`") == []
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises, also when the tests run in the background, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_stops_sparks_jobs_too(bench: Bench) -> None:
     timer = threading.Timer(4, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
