@@ -10,9 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.figure import Figure
+from tranche.model.run import Materialization, Run, StepRecord
+from tranche.state.sql_store import SqlStore
 
 _SCRIPT = """\
 -- pipeline
@@ -48,11 +51,49 @@ def measure() -> Iterator[Figure]:
             shutil.rmtree(folder / ".tranche", ignore_errors=True)
             cold.append(_time(folder, "check"))
         yield Figure("check, 200 scripts, nothing parsed yet", statistics.median(cold), "s", 2.0)
+        _fill_ledger(folder)
         for command in ("--help", "check", "graph", "status"):
             times = [_time(folder, command) for _ in range(_ROUNDS)]
             yield Figure(f"{command}, 200 scripts, parsed", statistics.median(times), "s", 0.8)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fill_ledger(folder: Path) -> None:
+    """Ten partitions of each asset: on an empty ledger, `status` would have nothing to read."""
+    now = datetime.now(UTC)
+    store = SqlStore(f"sqlite:///{folder}/.tranche/state.db")
+    step = StepRecord(
+        run="run",
+        position=0,
+        script="t",
+        asset=None,
+        partition=None,
+        ordinal=None,
+        strategy=None,
+        status="succeeded",
+    )
+    run = Run(id="run", target="t", status="running", fire_time=now, started_at=now)
+    store.begin_run(run, [step])
+    for number in range(1, 201):
+        entries = [
+            Materialization(
+                id=f"{number}-{day}",
+                asset=f"lake://main/t{number}",
+                partition=f"2026-05-{day:02}",
+                ordinal=datetime(2026, 5, day, tzinfo=UTC),
+                status="succeeded",
+                run="run",
+                attempt="attempt",
+                fingerprint="fingerprint",
+                started_at=now,
+                finished_at=now,
+                rows=1,
+            )
+            for day in range(1, 11)
+        ]
+        store.finish_step(step, entries)
+    store.close()
 
 
 def _time(folder: Path, command: str) -> float:
