@@ -65,18 +65,8 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
-class StateReader(Protocol):
-    """Questions to the store. None of them enumerates more than it returns."""
-
-    def run(self, run: str) -> Run | None: ...
-
-    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
-        """The latest runs first; `before` is the id of the last run of the page before."""
-        ...
-
-    def steps(self, run: str) -> Sequence[StepRecord]: ...
-
-    def attempts(self, run: str) -> Sequence[Attempt]: ...
+class PartitionReader(Protocol):
+    """Questions about where keys stand. None of them enumerates more than it returns."""
 
     def partition(self, asset: str, partition: str | None) -> PartitionState | None: ...
 
@@ -92,9 +82,25 @@ class StateReader(Protocol):
         """A page in order of ordinal, then key; `start` and `end` bound ordinals as [start, end)."""
         ...
 
-    def outcomes(self, asset: str) -> dict[str, int]:
-        """How many keys of the asset stand at each status."""
+    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How many keys of each asset stand at each status."""
         ...
+
+    def close(self) -> None: ...
+
+
+class StateReader(PartitionReader, Protocol):
+    """Questions to the store. None of them enumerates more than it returns."""
+
+    def run(self, run: str) -> Run | None: ...
+
+    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
+        """The latest runs first; `before` is the id of the last run of the page before."""
+        ...
+
+    def steps(self, run: str) -> Sequence[StepRecord]: ...
+
+    def attempts(self, run: str) -> Sequence[Attempt]: ...
 
     def materialization(self, materialization: str) -> Materialization | None: ...
 
@@ -130,5 +136,3 @@ class StateStore(StateReader, Protocol):
         """Writes the step's outcome and its last attempt's, appends to the ledger and moves each
         key's latest state, all or nothing."""
         ...
-
-    def close(self) -> None: ...

@@ -21,7 +21,7 @@ from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import build_plan
 from tranche.planning.targets import find_target
-from tranche.ports import Clock, Engine, StateReader, StateStore
+from tranche.ports import Clock, Engine, PartitionReader, StateReader, StateStore
 from tranche.project.config import environment, find_root, load_settings
 from tranche.project.load import load_project
 from tranche.run.runner import Progress, RunResult, run_plan
@@ -44,11 +44,25 @@ def open_project(start: Path, target: str | None = None) -> Project:
 def open_state(project: Project, *, create: bool) -> Iterator[StateStore]:
     from tranche.state.opening import open_store
 
-    store = open_store(project.settings.state_url, create=create)
+    settings = project.settings
+    store = open_store(settings.state_url, create=create, root=Path(settings.root))
     try:
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def open_partitions(project: Project) -> Iterator[PartitionReader]:
+    """Where keys stand, and nothing else of the state: opened faster than all of it."""
+    from tranche.state.opening import open_partitions as opened
+
+    settings = project.settings
+    reader = opened(settings.state_url, root=Path(settings.root))
+    try:
+        yield reader
+    finally:
+        reader.close()
 
 
 @contextmanager
@@ -114,15 +128,15 @@ class AssetStatus:
     outcomes: dict[str, int]
 
 
-def status(project: Project, state: StateReader) -> tuple[AssetStatus, ...]:
+def status(project: Project, state: PartitionReader) -> tuple[AssetStatus, ...]:
     """One line per asset."""
-    found = []
-    for script in project.scripts:
-        if script.asset is None:
-            continue
-        rule = script.partitioning.describe() if script.partitioning else None
-        found.append(AssetStatus(str(script.asset), rule, state.outcomes(str(script.asset))))
-    return tuple(found)
+    rules = {
+        str(script.asset): script.partitioning.describe() if script.partitioning else None
+        for script in project.scripts
+        if script.asset is not None
+    }
+    outcomes = state.outcomes(tuple(rules))
+    return tuple(AssetStatus(asset, rule, outcomes[asset]) for asset, rule in rules.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,7 @@ class PartitionPage:
 
 
 def partition_status(
-    project: Project, state: StateReader, asset: str, *, limit: int
+    project: Project, state: PartitionReader, asset: str, *, limit: int
 ) -> PartitionPage:
     """The keys of one asset as the ledger has them."""
     name = str(find_asset(project, asset))
@@ -143,7 +157,7 @@ def partition_status(
     return PartitionPage(name, found[:limit], more=len(found) > limit)
 
 
-def _pages(state: StateReader, asset: str, wanted: int) -> Iterator[PartitionState]:
+def _pages(state: PartitionReader, asset: str, wanted: int) -> Iterator[PartitionState]:
     last: PartitionState | None = None
     while True:
         page = state.partitions(asset, limit=min(_PAGE, wanted), after=last)

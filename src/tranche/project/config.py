@@ -100,7 +100,7 @@ class _Reader:
         lakes = self.lakes(merged)
         default = self.default_lake(project, lakes)
         state = self.table(merged, "state")
-        url = self.state_url(self.string(state, "state.url", "sqlite:///.tranche/state.db"))
+        url = self.string(state, "state.url", "sqlite:///.tranche/state.db")
         spark = self.spark(merged)
         return Settings(
             name=self.string(project, "project.name", self.root.name or "project"),
@@ -182,13 +182,6 @@ class _Reader:
         found = _VARIABLE.sub(value, text)
         self.secrets.update(secrets_of(name, found))
         return found
-
-    def state_url(self, url: str) -> str:
-        """A relative SQLite path starts at the project."""
-        prefix = "sqlite:///"
-        if url.startswith(prefix) and not url.startswith(f"{prefix}/") and ":memory:" not in url:
-            return f"{prefix}{self.root / url.removeprefix(prefix)}"
-        return url
 
     def spark(self, tables: dict[str, Any]) -> SparkSettings:
         table = self.table(tables, "spark")

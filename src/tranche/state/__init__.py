@@ -1,5 +1,6 @@
 """What Tranche remembers: runs, and the ledger of what each partition was built from.
 
 `SqlStore` keeps it in SQLite or PostgreSQL, `MemoryStore` in memory, both under one contract;
-`open_store` picks the right one for a command.
+`open_store` picks the right one for a command. `open_partitions` is for those that only ask where
+keys stand.
 """

@@ -10,8 +10,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from tranche.errors import StateUnavailable
+from tranche.state.sqlite_file import FORMS, is_sqlite, sqlite_file
 
-FORMS = "use sqlite:///<file> or postgresql+psycopg://<user>:<password>@<host>/<database>"
 _SECRET_OPTIONS = ("password", "sslpassword", "oauth_client_secret")
 _POSTGRESQL = ("postgresql+psycopg", "postgresql", "postgres")
 
@@ -61,6 +61,9 @@ def read_address(text: str, root: Path | None = None) -> Address:
 
     A url that cannot be read is not quoted: there is no telling where in it the password stands.
     """
+    if is_sqlite(text):
+        path = sqlite_file(text, root)
+        return Address(URL.create("sqlite", database=str(path)), path)
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -69,25 +72,6 @@ def read_address(text: str, root: Path | None = None) -> Address:
         raise StateUnavailable(
             "the state url has more than one '@'", "write an '@' in the password as %40"
         )
-    if url.drivername in ("sqlite", "sqlite+pysqlite"):
-        return _sqlite(url, root)
     if url.drivername in _POSTGRESQL:
         return Address(url.set(drivername="postgresql+psycopg"), None)
     raise StateUnavailable(f"the state url is for '{url.drivername}', which cannot be used", FORMS)
-
-
-def _sqlite(url: URL, root: Path | None) -> Address:
-    if url.host is not None:
-        raise StateUnavailable(
-            "the state url names a host for SQLite",
-            "write three slashes before a relative file, four before an absolute one",
-        )
-    file = url.database
-    if not file or file == ":memory:":
-        raise StateUnavailable(
-            "the state url names no file; a database in memory would be forgotten", FORMS
-        )
-    if file.startswith("file:") or url.query:
-        raise StateUnavailable("the state url has options, and SQLite takes none here", FORMS)
-    path = (root or Path.cwd()) / Path(file).expanduser()
-    return Address(url.set(drivername="sqlite", database=str(path)), path)

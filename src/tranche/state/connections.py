@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 
 from tranche.errors import StateUnavailable
 from tranche.state.address import Address
+from tranche.state.schema import VERSION_TABLE
 
 _BEGIN = "tranche_begin"
 
@@ -31,6 +32,17 @@ def writing(engine: Engine) -> Engine:
 def without_transaction(engine: Engine) -> Engine:
     """The engine for SQLite's settings of the whole file, which cannot be made in a transaction."""
     return engine.execution_options(**{_BEGIN: ""})
+
+
+def recorded_version(connection: Connection) -> str | None:
+    """The revision that the database is at; None when it has no tables of ours.
+
+    Alembic, which wrote it, is not asked: it is slow to import.
+    """
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
+    return version
 
 
 def _sqlite(address: Address, timeout: float) -> Engine:

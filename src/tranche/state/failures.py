@@ -11,8 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tranche.errors import StateError, StateLocked, StateUnavailable
 from tranche.state.address import Address
-
-_WAIT = "try again when the other process is done"
+from tranche.state.sqlite_file import WAIT, explain_sqlite
 
 
 @contextmanager
@@ -37,38 +36,9 @@ def explained(address: Address) -> Iterator[None]:
 
 def explain(error: DBAPIError, address: Address) -> StateError:
     orig = error.orig
-    if isinstance(orig, sqlite3.Error):
-        return _sqlite(orig, address)
+    if isinstance(orig, sqlite3.Error) and address.path is not None:
+        return explain_sqlite(orig, address.path)
     return _postgresql(orig, error, address)
-
-
-def _sqlite(error: sqlite3.Error, address: Address) -> StateError:
-    where = f"the state at {address.shown}"
-    # The lower byte is the kind of error, the rest a variant of it.
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StateLocked(f"{where} is held by another process", _WAIT)
-        case sqlite3.SQLITE_NOTADB:
-            return StateUnavailable(
-                f"{where} is not a database", "move the file away or set another [state] url"
-            )
-        case sqlite3.SQLITE_CORRUPT:
-            return StateUnavailable(
-                f"{where} is damaged: {error}", "restore it from a copy or move it away"
-            )
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-            return StateUnavailable(
-                f"{where} cannot be opened",
-                "check that it is a file, and that you may write it and its folder",
-            )
-        case sqlite3.SQLITE_READONLY:
-            return StateUnavailable(
-                f"{where} cannot be written", "check the permissions of the file and its folder"
-            )
-        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return StateUnavailable(f"{where}: {error}", "check the disk")
-        case _:
-            return StateError(f"{where} refused: {error}")
 
 
 def _postgresql(orig: BaseException | None, error: DBAPIError, address: Address) -> StateError:
@@ -76,7 +46,7 @@ def _postgresql(orig: BaseException | None, error: DBAPIError, address: Address)
     text = address.without_secrets(" ".join(str(orig).split()))
     code: str = getattr(orig, "sqlstate", None) or ""
     if code in ("55P03", "40P01"):  # lock_not_available, deadlock_detected
-        return StateLocked(f"{where} is held by another process", _WAIT)
+        return StateLocked(f"{where} is held by another process", WAIT)
     if code in ("42501", "25006"):  # insufficient_privilege, read_only_sql_transaction
         return StateUnavailable(
             f"{where} may not be used: {text}", "grant the user the right to create and write"

@@ -86,11 +86,15 @@ class MemoryStore:
             states = [state for state in states if _order(state) > _order(after)]
         return tuple(sorted(states, key=_order)[:limit])
 
-    def outcomes(self, asset: str) -> dict[str, int]:
-        asset = checks.checked_asset(asset)
+    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
+        counts: dict[str, Counter[str]] = {
+            checks.checked_asset(asset): Counter() for asset in assets
+        }
         with self._lock:
-            states = self._partitions.values()
-            return dict(Counter(state.status for state in states if state.asset == asset))
+            for state in self._partitions.values():
+                if state.asset in counts:
+                    counts[state.asset][state.status] += 1
+        return {asset: dict(count) for asset, count in counts.items()}
 
     def materialization(self, materialization: str) -> Materialization | None:
         with self._lock:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
-from tranche.ports import StateStore
+from tranche.ports import PartitionReader, StateStore
 from tranche.state.memory import MemoryStore
-from tranche.state.sql_store import DEFAULT_TIMEOUT, SqlStore
+from tranche.state.sqlite_file import DEFAULT_TIMEOUT, is_sqlite, sqlite_file
+from tranche.state.sqlite_partitions import SqlitePartitions
 
 
 def open_store(
@@ -17,6 +19,9 @@ def open_store(
     With `create=False`, for commands that only read, a database that is not there is not made:
     the store is an empty one in memory, and nothing that is written to it stays.
     """
+    # SQLAlchemy takes a third of a second to import, and `open_partitions` may not need it.
+    from tranche.state.sql_store import SqlStore
+
     store = SqlStore(url, root=root, timeout=timeout)
     try:
         if not create and not store.exists():
@@ -27,3 +32,33 @@ def open_store(
         store.close()
         raise
     return store
+
+
+def open_partitions(
+    url: str, *, root: Path | None = None, timeout: float = DEFAULT_TIMEOUT
+) -> PartitionReader:
+    """Where the keys of a store stand, for commands that ask nothing else.
+
+    Only the usual case has a reader of its own. Whatever is not a SQLite file with the newest
+    tables (nothing there, an older or a newer version, a file that is no database) is the store's
+    to make sense of, in the same words as everywhere.
+    """
+    if is_sqlite(url):
+        path = sqlite_file(url, root)
+        if not path.exists():
+            return MemoryStore()
+        reader = _current_sqlite(path, timeout)
+        if reader is not None:
+            return reader
+    return open_store(url, create=False, root=root, timeout=timeout)
+
+
+def _current_sqlite(path: Path, timeout: float) -> SqlitePartitions | None:
+    try:
+        reader = SqlitePartitions(path, timeout=timeout)
+    except sqlite3.Error:
+        return None
+    if reader.is_current():
+        return reader
+    reader.close()
+    return None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, tuple_
 
 from tranche.model.run import Attempt, Materialization, PartitionState, Run, StepRecord
+from tranche.state.keys import key_hash, key_head
 from tranche.state.rows import columns
 from tranche.state.tables import (
     attempts,
-    key_hash,
-    key_head,
     materializations,
     partitions,
     runs,
@@ -91,9 +91,9 @@ def undated_partitions(asset: str, after: PartitionState | None, limit: int) -> 
     return query.order_by(partitions.c.ordinal, *_KEY_ORDER).limit(limit)
 
 
-def outcomes_of(asset: str) -> Select[Any]:
-    status = partitions.c.status
-    return select(status, func.count()).where(partitions.c.asset == asset).group_by(status)
+def outcomes_of(assets: Sequence[str]) -> Select[Any]:
+    asset, status = partitions.c.asset, partitions.c.status
+    return select(asset, status, func.count()).where(asset.in_(assets)).group_by(asset, status)
 
 
 def materialization_by_id(materialization: str) -> Select[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Table
 
 from tranche.model.run import Attempt, Input, Materialization, PartitionState, Run, StepRecord
-from tranche.state.tables import key_hash, key_head
+from tranche.state.keys import key_hash, key_head
 
 ATTEMPT_COLUMNS = ("ordinal", "status", "run", "at", "error")
 """What a row of `partitions` says of the latest attempt."""

@@ -24,12 +24,11 @@ from tranche.model.run import (
 from tranche.state import checks, queries, tables
 from tranche.state.address import read_address
 from tranche.state.changes import append_to_log, move_partitions
-from tranche.state.connections import connect, writing
+from tranche.state.connections import connect, recorded_version, writing
 from tranche.state.failures import explained
 from tranche.state.rows import materialization_of, row_of
-from tranche.state.schema import HEAD, recorded_version
-
-DEFAULT_TIMEOUT = 10.0
+from tranche.state.schema import HEAD
+from tranche.state.sqlite_file import DEFAULT_TIMEOUT
 
 
 class SqlStore:
@@ -138,11 +137,12 @@ class SqlStore:
                 found += (PartitionState(**row._asdict()) for row in connection.execute(page))
         return tuple(found)
 
-    def outcomes(self, asset: str) -> dict[str, int]:
-        asset = checks.checked_asset(asset)
+    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {checks.checked_asset(asset): {} for asset in assets}
         with self._reading() as connection:
-            found = connection.execute(queries.outcomes_of(asset))
-            return {row.status: row[1] for row in found}
+            for asset, status, count in connection.execute(queries.outcomes_of(tuple(found))):
+                found[asset][status] = count
+        return found
 
     def materialization(self, materialization: str) -> Materialization | None:
         id = checks.checked_id(materialization, "materialization")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from datetime import datetime
 from typing import Any
@@ -26,8 +25,6 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tranche.state.checks import as_utc
-
-HEAD_LENGTH = 100
 
 
 class Moment(TypeDecorator[datetime]):
@@ -99,19 +96,6 @@ class Key(TypeDecorator[str]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         return value or None
-
-
-def key_hash(key: str | None) -> str:
-    """What identifies a key in an index.
-
-    PostgreSQL indexes at most some 2,700 bytes, and a key of 1,000 characters can have 4,000.
-    """
-    return hashlib.sha256((key or "").encode()).hexdigest()
-
-
-def key_head(key: str | None) -> str:
-    """What sorts a key in an index: its first characters, for the same reason."""
-    return (key or "")[:HEAD_LENGTH]
 
 
 metadata = MetaData(

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Engine, text
 
 from tranche.errors import StateLocked, StateTooNew
 from tranche.state.address import Address
-from tranche.state.connections import without_transaction, writing
-from tranche.state.schema import HEAD, recorded_version
+from tranche.state.connections import recorded_version, without_transaction, writing
+from tranche.state.schema import HEAD
 
 # Any number will do, as long as every Tranche asks for the same one.
 _LOCK = 7_263_812_390_417

@@ -52,7 +52,7 @@ def test_every_setting_has_a_default() -> None:
     assert settings("") == Settings(
         name="shop",
         root="/work/shop",
-        state_url="sqlite:////work/shop/.tranche/state.db",
+        state_url="sqlite:///.tranche/state.db",
         spark=SparkSettings(master="local[*]", remote=None, conf={}),
         lakes={
             "main": Lake(
@@ -89,7 +89,7 @@ def test_every_setting_is_read() -> None:
 def test_a_target_overlays_state_spark_and_lakes() -> None:
     found = settings(FULL, "dev")
     assert found.target == "dev"
-    assert found.state_url == "sqlite:////work/shop/dev.db"
+    assert found.state_url == "sqlite:///dev.db"
     assert found.spark.master == "local[2]"
     assert found.spark.remote is None
     assert found.spark.conf["spark.driver.memory"] == "1g"
@@ -118,19 +118,6 @@ def test_a_remote_of_a_target_replaces_the_master() -> None:
 )
 def test_relative_paths_start_at_the_project(warehouse: str, expected: str) -> None:
     assert settings(f'[lakes.main]\nwarehouse = "{warehouse}"').lakes["main"].warehouse == expected
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("sqlite:///a/b.db", "sqlite:////work/shop/a/b.db"),
-        ("sqlite:////a/b.db", "sqlite:////a/b.db"),
-        ("sqlite:///:memory:", "sqlite:///:memory:"),
-        ("postgresql://h/db", "postgresql://h/db"),
-    ],
-)
-def test_state_urls(url: str, expected: str) -> None:
-    assert settings(f'[state]\nurl = "{url}"').state_url == expected
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_the_rows_of_a_script_that_materializes_nothing_come_back() -> None:
     result = bench.run("look")
     assert result.steps[0].result is not None
     assert result.steps[0].result.records() == [{"x": 1}]
-    assert bench.store.outcomes("look") == {}
+    assert bench.store.outcomes(["look"]) == {"look": {}}
 
 
 class Locked(MemoryStore):

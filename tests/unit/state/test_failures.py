@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,8 +18,9 @@ from tranche.model.run import Run
 from tranche.state.address import read_address
 from tranche.state.failures import explain, explained
 from tranche.state.memory import MemoryStore
-from tranche.state.opening import open_store
+from tranche.state.opening import open_partitions, open_store
 from tranche.state.sql_store import SqlStore
+from tranche.state.sqlite_partitions import SqlitePartitions
 
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
 RUN = Run(id="r1", target="t", status="running", fire_time=NOON, started_at=NOON)
@@ -125,9 +128,11 @@ def test_the_driver_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_not_a_database(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_text("this is no database, whatever its name says " * 50)
-    with pytest.raises(StateUnavailable) as error:
-        open_store(f"sqlite:///{tmp_path}/state.db", create=True)
-    says(error, str(tmp_path / "state.db"), "not a database", "another [state] url")
+    url = f"sqlite:///{tmp_path}/state.db"
+    for opening in (lambda: open_store(url, create=True), lambda: open_partitions(url)):
+        with pytest.raises(StateUnavailable) as error:
+            opening()
+        says(error, str(tmp_path / "state.db"), "not a database", "another [state] url")
 
 
 def test_a_folder_is_no_database(tmp_path: Path) -> None:
@@ -210,13 +215,59 @@ def test_written_by_a_newer_version(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "state.db") as file:
         file.execute("UPDATE tranche_version SET version_num = '9999'")
     file.close()
-    for create in (True, False):
+    openings: list[Callable[[], object]] = [
+        lambda: open_store(url, create=True),
+        lambda: open_store(url, create=False),
+        lambda: open_partitions(url),
+    ]
+    for opening in openings:
         with pytest.raises(StateTooNew) as error:
-            open_store(url, create=create)
+            opening()
         says(error, str(tmp_path / "state.db"), "upgrade Tranche", "another [state] url")
 
 
 class TestOpening:
+    @pytest.mark.parametrize("folder", ["50%41", "what?", "it's #1", "ann@home", "sp ace"])
+    def test_a_folder_of_any_name(self, folder: str, tmp_path: Path) -> None:
+        """The folder is no part of the url, so nothing in its name means anything."""
+        url = "sqlite:///.tranche/state.db"
+        made = open_store(url, create=True, root=tmp_path / folder)
+        made.begin_run(RUN, [])
+        made.close()
+        assert (tmp_path / folder / ".tranche" / "state.db").exists()
+        with closing(open_partitions(url, root=tmp_path / folder)) as reader:
+            assert isinstance(reader, SqlitePartitions)
+            assert reader.outcomes(["a"]) == {"a": {}}
+
+    def test_looking_at_keys_makes_nothing(self, tmp_path: Path) -> None:
+        url = "sqlite:///deep/state.db"
+        assert isinstance(open_partitions(url, root=tmp_path), MemoryStore)
+        assert list(tmp_path.iterdir()) == []
+        (tmp_path / "deep").mkdir()
+        (tmp_path / "deep" / "state.db").touch()
+        assert isinstance(open_partitions(url, root=tmp_path), MemoryStore)
+        assert (tmp_path / "deep" / "state.db").stat().st_size == 0
+
+    def test_keys_are_read_while_another_process_writes(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/state.db"
+        open_store(url, create=True).close()
+        other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with closing(open_partitions(url, timeout=0.1)) as reader:
+            assert reader.outcomes(["a"]) == {"a": {}}
+        other.execute("ROLLBACK")
+        other.close()
+
+    def test_a_file_that_breaks_while_it_is_read(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/state.db"
+        open_store(url, create=True).close()
+        with closing(open_partitions(url, timeout=0.1)) as reader:
+            other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
+            other.execute("DROP TABLE partitions")
+            other.close()
+            with pytest.raises(StateError, match=r"state\.db refused: no such table"):
+                reader.outcomes(["a"])
+
     def test_looking_makes_nothing(self, tmp_path: Path) -> None:
         store = open_store("sqlite:///deep/state.db", create=False, root=tmp_path)
         assert isinstance(store, MemoryStore)

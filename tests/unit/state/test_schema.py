@@ -22,8 +22,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
 
 from tranche.model.run import PartitionState
-from tranche.state.schema import HEAD, VERSION_TABLE, recorded_version
+from tranche.ports import PartitionReader
+from tranche.state.connections import recorded_version
+from tranche.state.schema import HEAD, VERSION_TABLE
 from tranche.state.sql_store import SqlStore
+from tranche.state.sqlite_partitions import SqlitePartitions
 from tranche.state.tables import metadata
 from tranche.state.upgrade import migrations
 
@@ -110,8 +113,15 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
         _add_statistics(tmp_path / "state.db")
     asked = _every_question(store)
     store.close()
-
     assert len(asked) == 18
+    reader = SqlitePartitions(tmp_path / "state.db", timeout=1)
+    statements: list[str] = []
+    reader._connection.set_trace_callback(statements.append)
+    _every_question_about_keys(reader)
+    reader.close()
+    assert len(statements) == 10
+    asked += ((statement, ()) for statement in statements)
+
     file = sqlite3.connect(tmp_path / "state.db")
     for statement, parameters in asked:
         plan = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
@@ -123,7 +133,7 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
                 "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY",
             )
             assert step.startswith("SEARCH") or first_page or last_term, (statement, plan)
-        if "partitions.ordinal" in statement and "ORDER BY" in statement:
+        if "ordinal" in statement and "ORDER BY" in statement:
             entered = re.search(r"ix_partitions_order \(asset=\? AND \(?ordinal", plan[0])
             assert entered, (statement, plan)
     file.close()
@@ -164,29 +174,33 @@ def _every_question(store: SqlStore, asset: str = "a") -> list[tuple[str, Any]]:
         if statement.startswith("SELECT"):
             asked.append((statement, parameters))
 
-    def state(ordinal: datetime | None) -> PartitionState:
-        return PartitionState(
-            asset=asset, partition="k", ordinal=ordinal, status="failed", run="r", at=NOON
-        )
-
     event.listen(store._engine, "before_cursor_execute", listen)
     store.run("r")
     store.runs(limit=10)
     store.runs(limit=10, before="r")
     store.steps("r")
     store.attempts("r")
-    store.partition(asset, "k")
-    store.partitions(asset, limit=10)
-    store.partitions(asset, start=NOON, limit=10)
-    store.partitions(asset, end=NOON, limit=10)
-    store.partitions(asset, start=NOON, end=NOON, limit=10, after=state(NOON))
-    store.partitions(asset, limit=10, after=state(NOON))
-    store.partitions(asset, limit=10, after=state(None))
-    store.outcomes(asset)
+    _every_question_about_keys(store, asset)
     store.materialization("m")
     store.materializations(asset, "k", limit=10)
     event.remove(store._engine, "before_cursor_execute", listen)
     return asked
+
+
+def _every_question_about_keys(reader: PartitionReader, asset: str = "a") -> None:
+    def state(ordinal: datetime | None) -> PartitionState:
+        return PartitionState(
+            asset=asset, partition="k", ordinal=ordinal, status="failed", run="r", at=NOON
+        )
+
+    reader.partition(asset, "k")
+    reader.partitions(asset, limit=10)
+    reader.partitions(asset, start=NOON, limit=10)
+    reader.partitions(asset, end=NOON, limit=10)
+    reader.partitions(asset, start=NOON, end=NOON, limit=10, after=state(NOON))
+    reader.partitions(asset, limit=10, after=state(NOON))
+    reader.partitions(asset, limit=10, after=state(None))
+    reader.outcomes([asset, "b"])
 
 
 def _add_a_run(path: Path) -> None:
