@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check bench lock format clean
+.PHONY: help demo test fault check bench lock format clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -21,6 +21,10 @@ demo: $(READY) ## Make a shop, run several days of it, show what came out
 test: $(READY) ## Run all tests but the slow suites
 	@sh scripts/java
 	$(BIN)/python -m pytest -q
+
+fault: $(READY) ## Kill runs at every point, and see that nothing is lost (slow)
+	@sh scripts/java
+	$(BIN)/python -m pytest -q tests/fault
 
 check: $(READY) ## Lint, format, types, layers
 	$(BIN)/ruff check src tests bench

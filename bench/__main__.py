@@ -12,12 +12,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import commands, small_slice
+from bench import asof, commands, small_slice
 from bench.figure import Figure
 
 
 def main() -> int:
-    figures: list[Figure] = [*commands.measure(), *small_slice.measure()]
+    figures: list[Figure] = [*commands.measure(), *small_slice.measure(), *asof.measure()]
     table = Table("what", "measured", "limit", "")
     for figure in figures:
         table.add_row(

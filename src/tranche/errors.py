@@ -27,10 +27,13 @@ The tree::
     │   ├── StaticKeyMissing         static, and no key was given
     │   └── MappingMissing           a key that does not carry over to the next asset
     ├── NotBuiltYet                  valid, understood, and not available in this version
+    ├── SliceBusy                    another run is writing the same slice
+    ├── DataTestsFailed              a slice that broke its data tests and was not published
     ├── EngineError                  Spark could not do it
     │   ├── EngineUnavailable        no Java, no jars, no cluster
     │   ├── SourceMissing            a table or file that is not there
     │   ├── ColumnsRejected          columns that do not fit the table, or reserved names
+    │   ├── RowsRejected             rows that a strategy cannot take, such as two with one key
     │   ├── StatementFailed          a statement that Spark refused or that broke while running
     │   ├── CommitLost               other writers won every race for the commit
     │   └── CommitUnknown            nobody said whether the commit arrived
@@ -186,6 +189,14 @@ class NotBuiltYet(TrancheError):
     """Valid, understood, and not available in this version."""
 
 
+class SliceBusy(TrancheError):
+    """Another run is writing the same slice."""
+
+
+class DataTestsFailed(TrancheError):
+    """A slice that broke its data tests and was not published."""
+
+
 class EngineError(TrancheError):
     """Spark could not do it."""
 
@@ -200,6 +211,10 @@ class SourceMissing(EngineError):
 
 class ColumnsRejected(EngineError):
     """Columns that do not fit the table, or reserved names."""
+
+
+class RowsRejected(EngineError):
+    """Rows that a strategy cannot take, such as two with one key."""
 
 
 class StatementFailed(EngineError):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from tranche.model.asset import LakeTable
+from tranche.model.columns import Columns, SchemaVersion
+from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
     Attempt,
+    Claim,
     Materialization,
     PartitionState,
     Run,
@@ -27,28 +31,73 @@ class Clock(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What an engine did for one step."""
+class Work:
+    """What an attempt asks of an engine."""
 
-    rows: int | None = None
-    snapshot: str | None = None
-    digest: str | None = None
-    committed_at: datetime | None = None
-    """When the table says that its readers could see it."""
+    step: Step
+    attempt: Attempt
+    fire_time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """What is known of a slice before its readers can see it."""
+
     sources: Mapping[str, str] = field(default_factory=dict)
     """The snapshot at which each table was read, by address."""
+    tests: tuple[DataTestResult, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What readers see of a slice since an attempt published it."""
+
+    rows: int | None = None
+    """How many the slice has."""
+    snapshot: str | None = None
+    digest: str | None = None
+    added: bool = False
+    """Whether the digest is only of rows that came to those which the slice had."""
+    changed: bool = True
+    """Whether there was anything to publish; if not, all is as it was."""
+    committed_at: datetime | None = None
+    """When the table says that its readers could see it."""
+    columns: Columns = ()
     result: Rows | None = None
     """The rows of a script that materializes nothing."""
+
+
+class Trial(Protocol):
+    """One attempt in an engine. What it staged and did not publish is gone when it ends."""
+
+    def stage(self) -> Staged:
+        """Does the work up to the point where readers would see it, and tests it."""
+        ...
+
+    def publish(self) -> Written:
+        """Lets readers see the slice, in one commit and at most once."""
+        ...
 
 
 class Engine(Protocol):
     """Runs steps and answers queries. Each call has a Spark session of its own."""
 
+    linger: float
+    """How many seconds a commit may still take to land after its process has died."""
+
     def start(self) -> None:
         """Gets ready, so that what follows is only the work itself."""
         ...
 
-    def execute(self, step: Step, *, run: str, attempt: str) -> Written: ...
+    def attempt(self, work: Work) -> AbstractContextManager[Trial]: ...
+
+    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+        """What a table has of an attempt that nobody waits for any more.
+
+        None if it did not publish anything, and never will: what it staged is removed.
+        """
+        ...
 
     def query(self, text: str, *, limit: int) -> Rows:
         """Any statement, against the project's lakes."""
@@ -107,21 +156,56 @@ class StateReader(PartitionReader, Protocol):
     def materializations(
         self, asset: str, partition: str | None, *, limit: int
     ) -> Sequence[Materialization]:
-        """The log of one key, latest first."""
+        """The log of one key, latest first; tests come without their samples."""
+        ...
+
+    def violations(self, materialization: str) -> Sequence[DataTestResult]:
+        """The tests of an entry that something violated, with their samples."""
+        ...
+
+    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
+        """The versions of an asset's columns, latest first."""
+        ...
+
+    def staged(self, attempt: str) -> Sequence[Materialization]:
+        """What an attempt was about to publish."""
+        ...
+
+    def abandoned(self) -> Sequence[Run]:
+        """Runs that have not ended and whose process has."""
         ...
 
 
 class StateStore(StateReader, Protocol):
     """The store: each method is one transaction."""
 
-    def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None: ...
+    def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
+        """Records the run. Until it is finished, it lives as long as this process and this store."""
+        ...
+
+    def adopt(self, run: str) -> bool:
+        """Takes an abandoned run over, so that it is not abandoned any more.
+
+        False if somebody else has it by now, or if it has ended.
+        """
+        ...
 
     def finish_run(
         self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
     ) -> None: ...
 
-    def begin_attempt(self, attempt: Attempt) -> None:
-        """Records the attempt and marks its step as running."""
+    def begin_attempt(
+        self, attempt: Attempt, *, asset: str | None = None, keys: Sequence[str | None] = ()
+    ) -> Sequence[Claim]:
+        """Records the attempt, marks its step as running and claims the keys of the asset for it.
+
+        All or nothing: where others have claims on these keys, those are returned and nothing has
+        changed. The claims end with the attempt.
+        """
+        ...
+
+    def stage(self, attempt: str, materializations: Sequence[Materialization]) -> None:
+        """Notes what the attempt is about to publish, should its process not live to tell."""
         ...
 
     def finish_attempt(self, attempt: Attempt) -> None: ...
@@ -132,7 +216,9 @@ class StateStore(StateReader, Protocol):
         materializations: Sequence[Materialization] = (),
         *,
         attempt: Attempt | None = None,
+        columns: Columns = (),
     ) -> None:
         """Writes the step's outcome and its last attempt's, appends to the ledger and moves each
-        key's latest state, all or nothing."""
+        key's latest state, all or nothing. Columns that differ from those of the latest version
+        become a new one."""
         ...

@@ -24,7 +24,7 @@ from tranche.planning.targets import find_target
 from tranche.ports import Clock, Engine, PartitionReader, StateReader, StateStore
 from tranche.project.config import environment, find_root, load_settings
 from tranche.project.load import load_project
-from tranche.run.runner import Progress, RunResult, run_plan
+from tranche.run.runner import PATIENCE, Progress, RunResult, run_plan
 
 _PAGE = 500
 
@@ -115,8 +115,9 @@ def run(
     *,
     clock: Clock = now,
     progress: Progress | None = None,
+    patience: float = PATIENCE,
 ) -> RunResult:
-    return run_plan(built, engine, store, clock, progress=progress)
+    return run_plan(built, engine, store, clock, progress=progress, patience=patience)
 
 
 @dataclass(frozen=True, slots=True)

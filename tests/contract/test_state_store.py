@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -13,108 +12,22 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tranche.errors import StateError
-from tranche.model.run import (
-    Attempt,
-    Input,
-    Materialization,
-    Outcome,
-    PartitionState,
-    Run,
-    StepRecord,
-)
+from tranche.model.run import Input, Outcome, PartitionState, StepRecord
 from tranche.ports import StateStore
 
-ORDERS = "lake://main/orders_daily"
-NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
-SECOND = timedelta(seconds=1)
-
-AWKWARD_KEYS = [
-    "it's",
-    '"quoted"',
-    "x' OR '1'='1",
-    "'; DROP TABLE partitions; --",
-    "two\nlines\r\n",
-    "back\\slash \\x00 \\' %s %(a)s :name ?",
-    "tab\tand \x01 control",
-    " spaces around ",
-    "50%",
-    "émile",
-    "e\u0301mile",
-    "日本",
-    "🦆",
-    "\U0010ffff",
-    "\ufeffmark",
-    "NULL",
-    "A",
-    "a",
-    "k" * 1000,
-    "K" * 1000,
-    "".join(chr(code) for code in random.Random(7).sample(range(0x10000, 0x20000), 1000)),
-]
-
-
-def a_run(id: str = "r1", **changes: Any) -> Run:
-    run = Run(id=id, target="orders", status="running", fire_time=NOON, started_at=NOON)
-    return replace(run, **changes)
-
-
-def a_step(run: str = "r1", position: int = 0, **changes: Any) -> StepRecord:
-    step = StepRecord(
-        run=run,
-        position=position,
-        script="pipelines/orders",
-        asset=ORDERS,
-        partition="2026-05-16",
-        ordinal=None,
-        strategy="replace",
-        status="waiting",
-    )
-    return replace(step, **changes)
-
-
-def an_attempt(id: str = "a1", **changes: Any) -> Attempt:
-    attempt = Attempt(
-        id=id, run="r1", position=0, number=1, status="running", started_at=NOON + SECOND
-    )
-    return replace(attempt, **changes)
-
-
-def an_entry(
-    id: str = "m1", partition: str | None = "2026-05-16", **changes: Any
-) -> Materialization:
-    entry = Materialization(
-        id=id,
-        asset=ORDERS,
-        partition=partition,
-        ordinal=None,
-        status="succeeded",
-        run="r1",
-        attempt="a1",
-        fingerprint="f1",
-        started_at=NOON,
-        finished_at=NOON + SECOND,
-        rows=12,
-        digest="d1",
-        snapshot="s1",
-    )
-    return replace(entry, **changes)
-
-
-def a_failure(id: str, **changes: Any) -> Materialization:
-    failed: dict[str, Any] = {
-        "status": "failed",
-        "rows": None,
-        "digest": None,
-        "snapshot": None,
-        "error": "boom",
-    }
-    return an_entry(id, **(failed | changes))
-
-
-def record(store: StateStore, *entries: Materialization) -> None:
-    if store.run("r1") is None:
-        store.begin_run(a_run(), [a_step()])
-    store.finish_step(a_step(status="succeeded"), entries)
+from .builders import (
+    AWKWARD_KEYS,
+    NOON,
+    ORDERS,
+    SECOND,
+    a_failure,
+    a_run,
+    a_step,
+    an_attempt,
+    an_entry,
+    in_threads,
+    record,
+)
 
 
 def pages(store: StateStore, limit: int, **bounds: Any) -> list[PartitionState]:
@@ -450,6 +363,39 @@ class TestLedger:
         state = store.partition(ORDERS, "2026-05-16")
         assert state is not None and state.materialization == "m2"
 
+    def test_an_attempt_enters_a_key_once(self, store: StateStore) -> None:
+        first = an_entry("m1", attempt="a1")
+        twin = an_entry("m2", attempt="a1", rows=99, finished_at=NOON + 5 * SECOND)
+        record(store, first, twin)
+        record(store, twin)
+        assert store.materialization("m2") is None
+        assert store.materializations(ORDERS, "2026-05-16", limit=5) == (first,)
+        state = store.partition(ORDERS, "2026-05-16")
+        assert state is not None and (state.materialization, state.rows) == ("m1", 12)
+        others = [
+            an_entry("m3", attempt="a2"),
+            an_entry("m4", "2026-05-17", attempt="a1"),
+            an_entry("m5", None, attempt="a1"),
+            an_entry("m6", attempt="a1", asset="lake://main/other"),
+        ]
+        record(store, *others, replace(others[1], id="m7"))
+        assert [store.materialization(entry.id) for entry in others] == others
+        assert store.materialization("m7") is None
+
+    def test_of_keys_entered_again_only_the_new_ones_are_entered(self, store: StateStore) -> None:
+        entries = [an_entry(f"m{n}", f"k{n}", attempt="a1") for n in range(6)]
+        record(store, *entries[::2])
+        record(store, *(replace(entry, id=f"late {entry.id}") for entry in entries))
+        found = [store.materializations(ORDERS, f"k{n}", limit=5) for n in range(6)]
+        assert [[entry.id for entry in log] for log in found] == [
+            ["m0"],
+            ["late m1"],
+            ["m2"],
+            ["late m3"],
+            ["m4"],
+            ["late m5"],
+        ]
+
     def test_the_log_of_a_key_is_limited_and_its_own(self, store: StateStore) -> None:
         record(
             store,
@@ -615,9 +561,14 @@ class TestKeys:
             "".join(chr(letters.randrange(0x10000, 0x110000)) for _ in range(length))
             for length in (500, 1000)
         )
-        record(store, an_entry("m1", key, asset=asset, ordinal=NOON))
+        attempt = asset[:200]
+        record(store, an_entry("m1", key, asset=asset, ordinal=NOON, attempt=attempt))
         state = store.partition(asset, key)
         assert state is not None and state.partition == key
+        store.begin_attempt(an_attempt(attempt), asset=asset, keys=[key])
+        end = {"status": "succeeded", "finished_at": NOON}
+        store.finish_step(a_step(asset=asset, **end), columns=((key, key),))
+        assert [version.columns for version in store.schemas(asset, limit=5)] == [((key, key),)]
 
 
 MOMENTS = [
@@ -701,7 +652,7 @@ class TestThreads:
                 entry = an_entry(f"m{thread}-{n}", f"{thread}-{n}", ordinal=NOON)
                 store.finish_step(a_step(position=thread, status="succeeded"), [entry])
 
-        _in_threads(finish)
+        in_threads(finish)
         assert store.outcomes([ORDERS]) == {ORDERS: {"succeeded": 80}}
         assert {step.status for step in store.steps("r1")} == {"succeeded"}
 
@@ -718,7 +669,7 @@ class TestThreads:
                 ]
                 store.finish_step(a_step(position=thread, status="succeeded"), entries)
 
-        _in_threads(finish)
+        in_threads(finish)
         for key in shared:
             log = store.materializations(ORDERS, key, limit=100)
             assert len(log) == 40
@@ -730,14 +681,26 @@ class TestThreads:
 
     def test_one_entry_from_all_sides(self, store: StateStore) -> None:
         store.begin_run(a_run(), [a_step(position=n) for n in range(8)])
-        _in_threads(lambda thread: store.finish_step(a_step(position=thread), [an_entry()]))
+        in_threads(lambda thread: store.finish_step(a_step(position=thread), [an_entry()]))
         assert store.materializations(ORDERS, "2026-05-16", limit=10) == (an_entry(),)
 
+    def test_the_keys_of_one_attempt_from_all_sides(self, store: StateStore) -> None:
+        store.begin_run(a_run(), [a_step(position=n) for n in range(8)])
+        many = 400
+
+        def finish(thread: int) -> None:
+            # In different orders, in which they must not wait for each other.
+            shuffled = random.Random(thread).sample(range(many), many)
+            entries = [an_entry(f"{thread}-{n}", f"k{n}", attempt="a1") for n in shuffled]
+            store.finish_step(a_step(position=thread), entries)
+
+        in_threads(finish)
+        assert store.outcomes([ORDERS]) == {ORDERS: {"succeeded": many}}
+        for n in range(0, many, 50):
+            (entry,) = store.materializations(ORDERS, f"k{n}", limit=10)
+            state = store.partition(ORDERS, f"k{n}")
+            assert state is not None and state.materialization == entry.id
+
     def test_first_use_from_all_sides(self, store: StateStore) -> None:
-        _in_threads(lambda thread: store.begin_run(a_run(f"r{thread}"), []))
+        in_threads(lambda thread: store.begin_run(a_run(f"r{thread}"), []))
         assert len(store.runs(limit=10)) == 8
-
-
-def _in_threads(work: Callable[[int], None]) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8)))

@@ -87,7 +87,7 @@ WRONG = {
     "unknown target": (["check", "-t", "prod"], 2, "no target 'prod'"),
     "several statements": (["sql", "SELECT 1; SELECT 2"], 2, "2 statements"),
     "no statement": (["sql", "  "], 2, "no statement"),
-    "not built yet": (["run", "merged", "-p", "2026-05-01"], 1, "merge cannot be run yet"),
+    "not built yet": (["run", "later", "-p", "2026-05-01"], 1, "lookback cannot be run yet"),
 }
 
 
@@ -104,8 +104,8 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -
         '-- pipeline\n-- partitioned static keys="us,eu"\n-- materialize lake://main/r\nSELECT 1 AS x',
     )
     shell.write(
-        "pipelines/merged.sql",
-        "-- pipeline\n-- partitioned daily\n-- materialize lake://main/m key=x\nSELECT 1 AS x",
+        "pipelines/later.sql",
+        "-- pipeline\n-- partitioned daily lookback=2\n-- materialize lake://main/m\nSELECT 1 AS x",
     )
     args, code, message = WRONG[case]
     done = shell.tranche(*args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ import pytest
 from tranche.lake.engine import SparkEngine
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
+from tranche.model.run import Attempt
 from tranche.planning.plan import build_plan
-from tranche.ports import Written
+from tranche.ports import Staged, Work, Written
 from tranche.project.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
@@ -29,6 +31,7 @@ master = "local[2]"
 "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -Xss4m"
 "spark.sql.shuffle.partitions" = 2
 """
+_NUMBERS = itertools.count()
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
 
 
@@ -62,10 +65,35 @@ class Bench:
         asked = Request(**{"target": "script", "fire_time": NOON, **request})
         return build_plan(project, asked, MemoryStore())
 
-    def run(self, text: str, attempt: str = "attempt", **request: Any) -> Written:
+    def run(self, text: str, attempt: str | None = None, **request: Any) -> Written:
+        return self.tried(text, attempt, **request)[1]
+
+    def tried(
+        self, text: str, attempt: str | None = None, *, run: str | None = None, **request: Any
+    ) -> tuple[Staged, Written]:
+        """Stages and publishes as a runner would, whatever the data tests say."""
+        with self.engine.attempt(self.work(text, attempt, run=run, **request)) as trial:
+            staged = trial.stage()
+            return staged, trial.publish()
+
+    def work(
+        self, text: str, attempt: str | None = None, *, run: str | None = None, **request: Any
+    ) -> Work:
         (step,) = self.plan(text, **request).steps
         assert step.verdict == "run", step.reason
-        return self.engine.execute(step, run="run", attempt=attempt)
+        name = attempt or f"a{next(_NUMBERS)}"
+        return Work(
+            step=step,
+            attempt=Attempt(
+                id=name,
+                run=run or f"run-{name}",
+                position=0,
+                number=1,
+                status="running",
+                started_at=NOON,
+            ),
+            fire_time=request.get("fire_time", NOON),
+        )
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         lakes = Lakes(frozenset({"main"}), "main")

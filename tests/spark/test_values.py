@@ -10,7 +10,6 @@ import pytest
 
 from tranche.errors import KeyRejected, SourceMissing, StatementFailed
 from tranche.lake.execution import Execution
-from tranche.lake.iceberg import Commit
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -231,9 +230,9 @@ CREATE TEMPORARY VIEW picked AS
   SELECT dl.{bench.schema}.src.id, '{{partition}}' AS day FROM dl.{bench.schema}.src WHERE id > 1; -- a ; here
 SELECT id, day FROM picked
 """
-        written = bench.run(script, partition="2026-05-16")
+        staged, _ = bench.tried(script, partition="2026-05-16")
         assert bench.sql("SELECT id, day FROM @t") == [{"id": 2, "day": "2026-05-16"}]
-        assert list(written.sources) == [f"lake://main/{bench.schema}.src"]
+        assert list(staged.sources) == [f"lake://main/{bench.schema}.src"]
 
     def test_temporary_views_do_not_outlive_their_attempt(self, bench: Bench) -> None:
         bench.run("-- pipeline\nCREATE TEMPORARY VIEW v AS SELECT 1 AS a; SELECT * FROM v")
@@ -243,13 +242,11 @@ SELECT id, day FROM picked
         bench.sql("CREATE TABLE @src (id INT) USING iceberg")
         bench.sql("INSERT INTO @src VALUES (1)")
         (before,) = bench.sql("SELECT CAST(snapshot_id AS STRING) AS id FROM @src.snapshots")
-        (step,) = bench.plan(
-            "-- pipeline\nSELECT src.id, s.id AS o FROM @src CROSS JOIN @src s"
-        ).steps
+        work = bench.work("-- pipeline\nSELECT src.id, s.id AS o FROM @src CROSS JOIN @src s")
         session = bench.engine._spark.open()
-        execution = Execution(session, bench.engine._settings, step)
-        assert step.script.query is not None
-        frame = execution.sql(step.script.query)
+        execution = Execution(session, bench.engine._settings, work)
+        assert work.step.script.query is not None
+        frame = execution.sql(work.step.script.query)
         bench.sql("INSERT INTO @src VALUES (2)")
         assert frame.count() == 1
         assert execution.sources == {f"lake://main/{bench.schema}.src": before["id"]}
@@ -307,10 +304,12 @@ class TestHiddenFiles:
 
 
 def test_characters_of_patterns_in_the_projects_own_path(bench: Bench) -> None:
-    (step,) = bench.plan("-- pipeline\nSELECT a FROM read_json('x.json')").steps
+    work = bench.work("-- pipeline\nSELECT a FROM read_json('x.json')")
     for folder, value in (("p[b]", 1), ("pb", 2)):
         bench.write(f"{folder}/x.json", f'{{"a": {value}}}')
     settings = replace(bench.engine._settings, root=str(bench.root / "p[b]"))
-    written = Execution(bench.engine._spark.open(), settings, step).run(Commit("r", "a", "f"))
+    execution = Execution(bench.engine._spark.open(), settings, work)
+    execution.stage()
+    written = execution.publish()
     assert written.result is not None
     assert written.result.records() == [{"a": 1}]

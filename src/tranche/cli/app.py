@@ -245,6 +245,14 @@ def run(
         typer.Option("--at", help="Run as if it had fired then, as in 2026-05-16T06:00:00+02:00."),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help="Run nothing downstream.")] = False,
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait",
+            min=0,
+            help="Seconds to wait for another run that writes the same slice; 0 to fail at once.",
+        ),
+    ] = 600,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and do nothing.")
     ] = False,
@@ -267,7 +275,7 @@ def run(
             only=only,
         )
         loaded = service.open_project(project, target)
-        if not run_request(loaded, request, output, dry_run=dry_run):
+        if not run_request(loaded, request, output, dry_run=dry_run, wait=wait):
             raise typer.Exit(1)
 
 

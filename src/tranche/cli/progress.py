@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from tranche.cli.output import STATUS_STYLE, Output, counted, harmless, shown
 from tranche.model.plan import Plan, Step
+from tranche.model.run import Claim
+from tranche.run.reconcile import Recovered
 from tranche.run.runner import Progress, StepResult
 
 if TYPE_CHECKING:
     from rich.status import Status
 
+_TEST_SIGN = {"passed": "✓", "warned": "!", "failed": "✗"}
 _SIGN = {"succeeded": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
 
 
@@ -45,6 +48,19 @@ class RunProgress(Progress):
         self._began = time.monotonic()
         self.say(_named(step))
 
+    def step_waits(self, step: Step, claim: Claim) -> None:
+        self.quiet()
+        self._output.warn(
+            f"{_named(step)}: waiting for the run {shown(claim.run)}, which writes it"
+        )
+        self.say(f"{_named(step)} (waiting)")
+
+    def recovered(self, run: Recovered) -> None:
+        found = f"; it had published {', '.join(run.published)}" if run.published else ""
+        self._output.warn(
+            f"the run {shown(run.run)} had been cut off, and is now recorded as {run.status}{found}"
+        )
+
     def step_retried(self, step: Step, error: str, delay: float) -> None:
         self.quiet()
         self._output.warn(f"{_named(step)}: {error}; trying again in {delay:g} s")
@@ -59,6 +75,11 @@ class RunProgress(Progress):
             text += f"{rows}  {time.monotonic() - self._began:.1f} s"
         elif record.error is not None:
             text += f"  {record.status}: {record.error}"
+        text += "".join(
+            f"\n    {_TEST_SIGN[test.status]} {test.test}"
+            + ("" if test.status == "passed" else f": {counted(test.violations, 'row')}")
+            for test in result.tests
+        )
         style = STATUS_STYLE[record.status]
         if not self._output.json:
             self._output.line(text, style)

@@ -28,7 +28,9 @@ def starting(project: Project, output: Output) -> Iterator[Engine]:
         yield engine
 
 
-def run_request(project: Project, request: Request, output: Output, *, dry_run: bool) -> bool:
+def run_request(
+    project: Project, request: Request, output: Output, *, dry_run: bool, wait: float
+) -> bool:
     """Runs or prints a plan; says whether it went well."""
     with service.open_state(project, create=not dry_run) as store:
         plan = service.plan(project, request, store)
@@ -41,7 +43,8 @@ def run_request(project: Project, request: Request, output: Output, *, dry_run: 
                 result = service.run(plan, engine, store, progress=RunProgress(output))
         else:
             with starting(project, output) as engine:
-                result = service.run(plan, engine, store, progress=RunProgress(output))
+                progress = RunProgress(output)
+                result = service.run(plan, engine, store, progress=progress, patience=wait)
     _show_result(result, output)
     return result.status == "succeeded"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tranche.cli.output import instant
+from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Plan
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
@@ -30,13 +31,22 @@ def step_view(step: StepResult) -> dict[str, Any]:
         "strategy": record.strategy,
         "rows": record.rows,
         "snapshot": record.snapshot,
-        "tests": [],
+        "tests": [test_view(test) for test in step.tests],
         "error": record.error,
     }
     if step.result is not None:
         view["result"] = step.result.records()
         view["more"] = step.result.more
     return view
+
+
+def test_view(test: DataTestResult) -> dict[str, Any]:
+    return {
+        "test": test.test,
+        "status": test.status,
+        "severity": test.severity,
+        "violations": test.violations,
+    }
 
 
 def plan_view(plan: Plan) -> dict[str, Any]:

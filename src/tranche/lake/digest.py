@@ -9,6 +9,8 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
+from tranche.model.digest import digest_text
+
 _NULLS = {"ignoreNullFields": "false"}
 
 
@@ -33,8 +35,8 @@ def digest_of(metrics: Mapping[str, Any]) -> str:
     >>> digest_of({"rows": 0, "high": None, "low": None, "xor": None})
     '0-0-0-0'
     """
-    values = (metrics["rows"], metrics["high"], metrics["low"], metrics["xor"])
-    return "-".join(f"{(value or 0) & 0xFFFFFFFFFFFFFFFF:x}" for value in values)
+    rows, high, low, xor = (metrics[name] or 0 for name in ("rows", "high", "low", "xor"))
+    return digest_text(rows, high, low, xor)
 
 
 def _columns(frame: DataFrame) -> list[Column]:

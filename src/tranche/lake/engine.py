@@ -10,23 +10,28 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tranche.errors import SourceMissing
+from tranche.lake.commit import Commit
 from tranche.lake.execution import Execution
 from tranche.lake.failures import comes_from_spark, explained
-from tranche.lake.iceberg import Commit, existing_columns
+from tranche.lake.iceberg import existing_columns
+from tranche.lake.recovery import recovered
 from tranche.lake.rows import fetch
 from tranche.lake.session import Spark
 from tranche.model.asset import LakeTable
 from tranche.model.partitioning import TimePartitioning
-from tranche.model.plan import Step
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
+from tranche.model.run import Attempt
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.ports import Written
+from tranche.ports import Trial, Work, Written
 from tranche.script.binding import quoted
 
 
 class SparkEngine:
     """Runs steps on Spark, each attempt in a session of its own."""
+
+    # Spark's own process ends when it notices that ours is gone.
+    linger = 2.0
 
     def __init__(self, settings: Settings, *, debug: bool = False) -> None:
         self._settings = settings
@@ -37,12 +42,20 @@ class SparkEngine:
     def start(self) -> None:
         self._spark.open()
 
-    def execute(self, step: Step, *, run: str, attempt: str) -> Written:
-        partitioning = step.script.partitioning
+    @contextmanager
+    def attempt(self, work: Work) -> Iterator[Trial]:
+        partitioning = work.step.script.partitioning
         zone = partitioning.tz if isinstance(partitioning, TimePartitioning) else "UTC"
-        commit = Commit(run, attempt, step.script.fingerprint, step.partition)
-        with self._session(zone, attempt) as session:
-            return Execution(session, self._settings, step).run(commit)
+        with self._session(zone, work.attempt.id) as session:
+            execution = Execution(session, self._settings, work)
+            try:
+                yield execution
+            finally:
+                execution.close()
+
+    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+        with self._session("UTC", f"recover {attempt.id}") as session:
+            return recovered(session, table, partition, Commit(attempt))
 
     def query(self, text: str, *, limit: int) -> Rows:
         with self._session("UTC", "query") as session:

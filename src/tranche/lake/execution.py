@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tranche.errors import NotBuiltYet, Place, ResolutionError, SourceMissing
+from tranche.errors import NotBuiltYet, Place, SourceMissing
+from tranche.lake.audit import run_data_tests
+from tranche.lake.columns import captured
+from tranche.lake.commit import commit_of
 from tranche.lake.failures import comes_from_spark, explained
-from tranche.lake.iceberg import (
-    Commit,
-    current_snapshot,
-    existing_columns,
-    replace_slice,
-    replace_table,
-)
+from tranche.lake.history import HistoryWriter
+from tranche.lake.iceberg import at_snapshot, existing_columns, table_facts
+from tranche.lake.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lake.rows import fetch
+from tranche.lake.strategies import AppendWriter, MergeWriter, ReplaceWriter
+from tranche.lake.target import Target, target_of
+from tranche.lake.writer import SliceWriter
 from tranche.model.asset import LakeTable
-from tranche.model.plan import Step
+from tranche.model.data_test import DataTestResult
 from tranche.model.project import Settings
+from tranche.model.rows import Rows
 from tranche.model.statement import FileHole, Statement, TableHole
-from tranche.model.strategy import Manual, Materialize, Replace
-from tranche.ports import Written
+from tranche.model.strategy import Append, History, Manual, Materialize, Merge, Replace
+from tranche.ports import Staged, Work, Written
 from tranche.script.binding import Values, bind, escaped_path, file_path, quoted
 
 RESULT_LIMIT = 1_000
@@ -34,58 +36,105 @@ _T = TypeVar("_T")
 
 
 class Execution:
-    """Binds a script's statements, runs them, and writes what the last one returns."""
+    """A trial on Spark: binds a script's statements, runs them, and writes what the last returns."""
 
-    def __init__(self, session: SparkSession, settings: Settings, step: Step) -> None:
+    def __init__(self, session: SparkSession, settings: Settings, work: Work) -> None:
         self.session = session
         self.settings = settings
-        self.step = step
+        self.work = work
+        self.step = step = work.step
+        self.commit = commit_of(step, work.attempt)
         self.pinned: dict[LakeTable, str | None] = {}
         self.sources: dict[str, str] = {}
         self.views = 0
+        self.writer: SliceWriter | None = None
+        self.result: Rows | None = None
         self.values = Values(
             step.partition,
             dict(step.arguments),
             {argument.name: argument.type for argument in step.script.annotations.arguments},
         )
 
-    def run(self, commit: Commit) -> Written:
+    def stage(self) -> Staged:
         script = self.step.script
         made = script.annotations.materialize
+        if made is not None and isinstance(made.strategy, Manual):
+            # What it writes can be seen at once, so all of it belongs to publishing.
+            return Staged()
         for statement in script.setup:
             self.sql(statement)
         if script.query is None:
-            return self.manual(made)
+            raise NotBuiltYet(f"{script.path} has no SELECT")
         line = script.query.line
         rows = self.sql(script.query)
         if made is None:
-            written = self.located(line, lambda: self.result(rows))
-        else:
-            written = self.located(line, lambda: self.write(made, rows, commit))
-        return replace(written, sources=self.sources)
+            self.result = self.located(line, lambda: fetch(rows, RESULT_LIMIT))
+            return Staged(sources=self.sources)
+        return self.located(line, lambda: self.stage_rows(made, rows))
 
-    def write(self, made: Materialize, rows: DataFrame, commit: Commit) -> Written:
-        match made.strategy, made.asset:
-            case Replace(), LakeTable() as table if self.step.script.partitioning is None:
-                return replace_table(self.session, table, rows, commit)
-            case Replace(), LakeTable() as table:
-                if self.step.partition is None:
-                    raise ResolutionError(f"{table} has partitions, and the step has no key")
-                return replace_slice(self.session, table, rows, self.step.partition, commit)
-            case strategy, asset:
-                raise NotBuiltYet(f"{strategy.name} into {asset} cannot be run yet")
+    def stage_rows(self, made: Materialize, rows: DataFrame) -> Staged:
+        tests = self.step.script.annotations.data_tests
+        target = target_of(self.step, made)
+        self.writer = self.writer_for(target, tested=bool(tests))
+        candidate = self.writer.stage(rows)
+        results: tuple[DataTestResult, ...] = ()
+        if candidate.rows is not None:
+            results = run_data_tests(candidate.rows, tests, self.step.script.path, self.current)
+        return Staged(sources=self.sources, tests=results, warnings=candidate.warnings)
 
-    def result(self, rows: DataFrame) -> Written:
-        found = fetch(rows, RESULT_LIMIT)
-        return Written(rows=len(found.values), result=found)
+    def writer_for(self, target: Target, *, tested: bool) -> SliceWriter:
+        match target.strategy:
+            case Replace():
+                return ReplaceWriter(self.session, target, self.commit, tested=tested)
+            case Merge():
+                return MergeWriter(self.session, target, self.commit, tested=tested)
+            case Append():
+                return AppendWriter(self.session, target, self.commit, tested=tested)
+            case History(at=None):
+                kind, at = HistoryWriter, self.work.fire_time
+            case History(at="partition"):
+                assert self.step.ordinal is not None
+                kind, at = SlicedHistoryWriter, self.step.ordinal
+            case History():
+                kind, at = DatedHistoryWriter, self.work.fire_time
+            case other:
+                raise NotBuiltYet(f"{other.name} into {target.table} cannot be run yet")
+        return kind(self.session, target, self.commit, tested=tested, at=at)
+
+    def publish(self) -> Written:
+        made = self.step.script.annotations.materialize
+        if self.writer is not None:
+            writer = self.writer
+            line = self.step.script.query.line if self.step.script.query else 1
+            return self.located(line, writer.publish)
+        if self.result is not None:
+            return Written(rows=len(self.result.values), result=self.result)
+        for statement in self.step.script.setup:
+            self.sql(statement)
+        return self.manual(made)
+
+    def close(self) -> None:
+        """Removes what was staged and is of no use any more."""
+        if self.writer is not None:
+            self.writer.discard()
 
     def manual(self, made: Materialize | None) -> Written:
         """The script has written by itself; what its table shows now is noted."""
-        if made is None or not isinstance(made.strategy, Manual):
-            raise NotBuiltYet(f"{self.step.script.path} has no SELECT")
-        if isinstance(made.asset, LakeTable) and existing_columns(self.session, made.asset):
-            return Written(snapshot=current_snapshot(self.session, made.asset))
-        return Written()
+        if made is None or not isinstance(made.asset, LakeTable):
+            return Written()
+        facts = table_facts(self.session, made.asset)
+        if facts is None:
+            return Written()
+        return Written(snapshot=facts.snapshot, columns=captured(facts.columns))
+
+    def current(self, table: LakeTable) -> DataFrame:
+        """A table that a data test refers to, as readers see it."""
+        if existing_columns(self.session, table) is None:
+            raise SourceMissing(
+                f"{table} does not exist, and a data test of {self.step.script.path} refers to it",
+                "run the script that makes it, or correct the name",
+            )
+        return self.session.table(quoted(table))
 
     def sql(self, statement: Statement) -> DataFrame:
         bound = bind(statement, self.values, table=self.table, files=self.files)
@@ -111,11 +160,11 @@ class Execution:
         if hole.table not in self.pinned:
             self.pinned[hole.table] = self.pin(hole.table)
         snapshot = self.pinned[hole.table]
-        return name if snapshot is None else _at(hole.table, snapshot)
+        return name if snapshot is None else at_snapshot(hole.table, snapshot)
 
     def pin(self, table: LakeTable) -> str | None:
         """The snapshot to read at; None to read what is there."""
-        now = existing_columns(self.session, table)
+        now = table_facts(self.session, table)
         if now is None:
             own = table in self.step.script.writes
             raise SourceMissing(
@@ -124,13 +173,13 @@ class Execution:
                 if own
                 else "run the script that makes it, or correct the name",
             )
-        snapshot = current_snapshot(self.session, table)
+        snapshot = now.snapshot
         if snapshot is None:
             return None
         self.sources[str(table)] = snapshot
         # A snapshot has the columns of its time; those that were altered since would be missing.
-        then = self.session.sql(f"SELECT * FROM {_at(table, snapshot)}").schema  # noqa: S608
-        return snapshot if then == now else None
+        then = self.session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}").schema  # noqa: S608
+        return snapshot if then == now.columns else None
 
     def files(self, hole: FileHole) -> str:
         """A temporary view over files."""
@@ -164,7 +213,3 @@ class Execution:
             known = name.lower() == "schema"
             reader = reader.schema(value) if known else reader.option(name, value)
         return reader.load(path)
-
-
-def _at(table: LakeTable, snapshot: str) -> str:
-    return f"{quoted(table)} VERSION AS OF {int(snapshot)}"

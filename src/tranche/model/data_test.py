@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tranche.model.asset import ColumnRef
+from tranche.model.rows import Rows
 
 Severity: TypeAlias = Literal["error", "warn"]
+Verdict: TypeAlias = Literal["passed", "warned", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +69,20 @@ class DataTest:
 
     def __str__(self) -> str:
         return str(self.rule)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataTestResult:
+    """What a data test found in a slice."""
+
+    test: str
+    severity: Severity = "error"
+    violations: int = 0
+    sample: Rows | None = None
+    """Some of the violating rows."""
+
+    @property
+    def status(self) -> Verdict:
+        if not self.violations:
+            return "passed"
+        return "warned" if self.severity == "warn" else "failed"

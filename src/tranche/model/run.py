@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from tranche.model.data_test import DataTestResult
+
 RunStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
 StepStatus: TypeAlias = Literal["waiting", "running", "succeeded", "failed", "skipped", "cancelled"]
 AttemptStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
@@ -65,6 +67,17 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A key that an attempt is working on, and nobody else may. None stands for all keys."""
+
+    asset: str
+    partition: str | None
+    run: str
+    attempt: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
     """What a step read: an upstream key with the materialization it had, or a source's snapshot."""
 
@@ -95,6 +108,7 @@ class Materialization:
     digest: str | None = None
     snapshot: str | None = None
     inputs: tuple[Input, ...] = ()
+    tests: tuple[DataTestResult, ...] = ()
     error: str | None = None
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from tranche.model.data_test import ScriptTest
 from tranche.model.mapping import Mapper
 from tranche.model.partitioning import Composite, TimePartitioning
 from tranche.model.script import Script
-from tranche.model.strategy import Manual, Replace
 
 
 def not_built_yet(script: Script) -> str | None:
     """The first thing that a run of this script would need and cannot have, as a sentence."""
     annotations = script.annotations
-    made = annotations.materialize
     partitioning = annotations.partitioning
     if script.language != "sql":
         return "Python scripts cannot be run yet"
     if annotations.dialect != "spark":
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
-    if made is not None and not isinstance(made.strategy, Replace | Manual):
-        return f"the strategy {made.strategy.name} cannot be run yet, only replace and manual"
-    if made is not None and made.on_schema_change is not None:
-        return "on_schema_change cannot be chosen yet"
-    if annotations.data_tests:
-        return "data tests cannot be run yet, and a slice is not published untested"
+    if any(isinstance(test.rule, ScriptTest) for test in annotations.data_tests):
+        return "data tests by script cannot be run yet, and a slice is not published untested"
     if annotations.layout:
         return "layouts cannot be applied yet"
     if isinstance(partitioning, Composite):

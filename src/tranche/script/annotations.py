@@ -299,6 +299,14 @@ def _check_made(draft: _Draft, made: Materialize) -> None:
             draft.fault(
                 line, "at=partition in a script without partitions", "add a partitioned line"
             )
+        if at_partition and not isinstance(draft.partitioning, TimePartitioning | None):
+            draft.fault(
+                line,
+                f"at=partition takes a time from each key, and {draft.partitioning.kind} keys"
+                " have none",
+                "name a column that has it, as in at=updated_at, and leave the partitioned line"
+                " out; or use a time kind",
+            )
     if isinstance(made.asset, FileSet) and not isinstance(made.strategy, Manual):
         draft.fault(
             line,

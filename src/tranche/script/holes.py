@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TypeAlias
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -17,20 +16,18 @@ from tranche.model.statement import (
     ArgumentHole,
     FileHole,
     KeyHole,
-    Part,
     Statement,
     StatementKind,
     TableHole,
     Text,
 )
+from tranche.script.asof import with_asof_joins
 from tranche.script.files import FILE_FUNCTIONS, BadFileRead, read_file_call
 from tranche.script.names import BadName, Names, TableRef, resolve, table_refs
 from tranche.script.parsing import command_target, is_temporary
 from tranche.script.source import Source
+from tranche.script.splice import Hole, spliced
 from tranche.script.tokens import STRINGS
-
-Hole: TypeAlias = tuple[int, int, Part]
-"""From where to where in the text something else goes in, and what."""
 
 _DIMENSION = "{partition."
 _TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
@@ -82,24 +79,15 @@ def cut(source: Source, annotations: Annotations, item: Parsed, *, pinned: bool)
             holes.append((ref.end, ref.end, Text(f".`{ref.metadata}`")))
     if item.tree is not None:
         holes += _qualifiers(item.tree, refs)
+        holes = with_asof_joins(source, item.tokens, item.tree, holes)
     reads: list[AssetUri] = [_file_asset(hole) for _, _, hole in files]
     reads += [ref.table for ref in refs if not ref.written]
+    parts = spliced(source.text, item.start, item.tokens[-1].end + 1, holes)
     return Cut(
-        Statement(item.kind, tuple(_parts(source.text, item, holes)), source.line(item.start)),
+        Statement(item.kind, tuple(parts), source.line(item.start)),
         tuple(reads),
         tuple(ref.table for ref in refs if ref.written),
     )
-
-
-def _parts(text: str, item: Parsed, holes: list[Hole]) -> Iterator[Part]:
-    start, end = item.start, item.tokens[-1].end + 1
-    for from_, to, part in sorted(holes, key=lambda hole: hole[:2]):
-        if from_ > start:
-            yield Text(text[start:from_])
-        yield part
-        start = to
-    if start < end:
-        yield Text(text[start:end])
 
 
 def _is_plain_set(tokens: list[Token]) -> bool:

@@ -16,7 +16,7 @@ from tranche.script.tokens import SPARK
 
 _DATABRICKS = Databricks()
 _TABLES = ("TABLE", "VIEW")
-_BRACKETS = {
+BRACKETS = {
     TokenType.L_PAREN: 1,
     TokenType.R_PAREN: -1,
     TokenType.L_BRACKET: 1,
@@ -95,7 +95,7 @@ def is_balanced(tokens: list[Token]) -> bool:
     """Whether every bracket is closed, and none that was not opened."""
     depth = 0
     for token in tokens:
-        depth += _BRACKETS.get(token.token_type, 0)
+        depth += BRACKETS.get(token.token_type, 0)
         if depth < 0:
             return False
     return depth == 0

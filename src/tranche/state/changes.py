@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, case, or_
+from sqlalchemy import Connection, Table, and_, case, insert, or_
 
+from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.run import Materialization
+from tranche.state import queries
+from tranche.state.advisory import lock_in_transaction
+from tranche.state.forms import entry_json
 from tranche.state.rows import (
     ATTEMPT_COLUMNS,
     SUCCESS_COLUMNS,
     materialization_row,
     partition_row,
+    row_of,
+    sample_rows,
+    schema_of,
 )
-from tranche.state.tables import materializations, partitions
+from tranche.state.tables import materializations, partitions, schemas, staged, violations
 
 
 def append_to_log(
     connection: Connection, entries: Sequence[Materialization]
 ) -> list[Materialization]:
-    """Writes the entries that the log does not have yet, and returns those."""
+    """Writes the entries that the log does not have yet, with their samples, and returns those.
+
+    It has an entry if it has its id, or another id for the same key of the same attempt: whoever
+    recovers an attempt may do so while a late recorder still does.
+    """
     if not entries:
         return []
-    insert = (
-        _insert(connection, materializations)
-        .on_conflict_do_nothing(index_elements=["id"])
+    statement = (
+        _insert_or(connection, materializations)
+        .on_conflict_do_nothing()
         .returning(materializations.c.id)
     )
-    written = set(connection.scalars(insert, [materialization_row(entry) for entry in entries]))
-    return [entry for entry in entries if entry.id in written]
+    rows = _in_one_order([materialization_row(entry) for entry in entries])
+    written = set(connection.scalars(statement, rows))
+    new = [entry for entry in entries if entry.id in written]
+    if samples := [row for entry in new for row in sample_rows(entry)]:
+        connection.execute(insert(violations), samples)
+    return new
 
 
 def move_partitions(connection: Connection, entries: Sequence[Materialization]) -> None:
@@ -40,8 +56,8 @@ def move_partitions(connection: Connection, entries: Sequence[Materialization]) 
     """
     if not entries:
         return
-    insert = _insert(connection, partitions)
-    old, new = partitions.c, insert.excluded
+    statement = _insert_or(connection, partitions)
+    old, new = partitions.c, statement.excluded
     later = new.at >= old.at
     better = and_(
         new.succeeded_at.is_not(None),
@@ -49,19 +65,51 @@ def move_partitions(connection: Connection, entries: Sequence[Materialization]) 
     )
     changes = {name: case((later, new[name]), else_=old[name]) for name in ATTEMPT_COLUMNS}
     changes |= {name: case((better, new[name]), else_=old[name]) for name in SUCCESS_COLUMNS}
-    upsert = insert.on_conflict_do_update(
+    upsert = statement.on_conflict_do_update(
         index_elements=["asset", "partition_hash"], set_=changes, where=or_(later, better)
     )
-    # In one order, so that two transactions never wait for each other's rows. The sort is stable:
-    # two entries of one key stay as they came.
-    rows = sorted(
-        (partition_row(entry) for entry in entries),
-        key=lambda row: (row["asset"], row["partition_hash"]),
+    connection.execute(upsert, _in_one_order([partition_row(entry) for entry in entries]))
+
+
+def note_columns(connection: Connection, captured: SchemaVersion) -> None:
+    """Makes the captured columns a new version, unless the latest one has the same."""
+    if _latest_columns(connection, captured.asset)[1] == captured.columns:
+        return
+    # Only now, since most of the time nothing has changed; and then once more, since others wait.
+    lock_in_transaction(connection, "columns", captured.asset)
+    version, known = _latest_columns(connection, captured.asset)
+    if known != captured.columns:
+        row = row_of(replace(captured, version=version + 1))
+        connection.execute(insert(schemas), row)
+
+
+def note_staged(connection: Connection, attempt: str, entries: Sequence[Materialization]) -> None:
+    statement = _insert_or(connection, staged)
+    upsert = statement.on_conflict_do_update(
+        index_elements=["attempt"],
+        set_={"materializations": statement.excluded.materializations},
     )
-    connection.execute(upsert, rows)
+    row = {"attempt": attempt, "materializations": [entry_json(entry) for entry in entries]}
+    connection.execute(upsert, row)
 
 
-def _insert(connection: Connection, table: Table) -> Any:
+def _latest_columns(connection: Connection, asset: str) -> tuple[int, Columns]:
+    row = connection.execute(queries.schemas_of(asset, limit=1)).one_or_none()
+    if row is None:
+        return 0, ()
+    latest = schema_of(row)
+    return latest.version, latest.columns
+
+
+def _in_one_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sorted by key, so that two transactions never wait for each other's rows.
+
+    The sort is stable: two entries of one key stay as they came.
+    """
+    return sorted(rows, key=lambda row: (row["asset"], row["partition_hash"]))
+
+
+def _insert_or(connection: Connection, table: Table) -> Any:
     """An INSERT that can say what to do on a conflict, which both databases spell alike."""
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite

@@ -1,25 +1,34 @@
 """The form in which values enter a store, so that every store gives back the same.
 
 What cannot be kept faithfully everywhere (a time without a zone, a NUL in a key) is a mistake of
-the caller and raises ValueError. Free text such as an error message is made storable instead: the
-record of a failure must not fail because of what the failure said.
+the caller and raises ValueError. Free text such as an error message, and the rows that broke a data
+test, are made storable instead: the record of a failure must not fail because of what the failure
+said.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
-from tranche.model.run import Attempt, Input, Materialization, Run, StepRecord
+from tranche.model.columns import Columns, SchemaVersion
+from tranche.model.data_test import DataTestResult
+from tranche.model.rows import Rows
+from tranche.model.run import Attempt, Claim, Input, Materialization, Run, StepRecord
 
 # Long enough for anyone, and short enough that PostgreSQL can index them together.
 LONGEST_ID = 200
 LONGEST_ASSET = 500
 LONGEST_KEY = 1000
+
+MOST_CONFLICTS = 20
+"""How many claims of others are told at most: enough to say who is in the way."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -97,6 +106,39 @@ def plain_json(value: Any) -> Any:
         raise ValueError(f"not a JSON value: {error}") from error
 
 
+def plain_value(value: Any) -> Any:
+    """A value of a sample: None, text, a truth, a number, or lists and objects of these.
+
+    Decimals stay what they are. Whatever else there may be is shown as text.
+
+    >>> plain_value({"price": Decimal("1.10"), "when": (float("nan"), datetime(2026, 5, 1))})
+    {'price': Decimal('1.10'), 'when': ['nan', '2026-05-01 00:00:00']}
+    """
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
+    if isinstance(value, Mapping):
+        return {readable(str(name)): plain_value(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_value(part) for part in value]
+    return readable(str(value))
+
+
+def plain_rows(rows: Rows) -> Rows:
+    return Rows(
+        plain_columns(rows.columns),
+        tuple(tuple(plain_value(value) for value in row) for row in rows.values),
+        rows.more,
+    )
+
+
+def plain_columns(columns: Columns) -> Columns:
+    return tuple((readable(name), readable(type_)) for name, type_ in columns)
+
+
 def checked_run(run: Run) -> Run:
     return replace(
         run,
@@ -164,16 +206,70 @@ def checked_materialization(entry: Materialization) -> Materialization:
         digest=optional_readable(entry.digest),
         snapshot=optional_readable(entry.snapshot),
         inputs=tuple(checked_input(given) for given in entry.inputs),
+        tests=tuple(checked_test(result) for result in entry.tests),
         error=optional_readable(entry.error),
     )
 
 
 def checked_materializations(entries: Sequence[Materialization]) -> tuple[Materialization, ...]:
-    """Each id once; the first of equal ids counts, as it does across calls."""
-    once: dict[str, Materialization] = {}
-    for entry in entries:
-        once.setdefault(entry.id, checked_materialization(entry))
-    return tuple(once.values())
+    """Each id once, and each key of an attempt once; the first counts, as it does across calls."""
+    ids: set[str] = set()
+    entered: set[tuple[str, str, str | None]] = set()
+    kept = []
+    for given in entries:
+        entry = checked_materialization(given)
+        place = (entry.attempt, entry.asset, entry.partition)
+        if entry.id not in ids and place not in entered:
+            ids.add(entry.id)
+            entered.add(place)
+            kept.append(entry)
+    return tuple(kept)
+
+
+def checked_test(result: DataTestResult) -> DataTestResult:
+    """A test that nothing violated has no sample."""
+    shown = result.sample if result.violations else None
+    sample = None if shown is None else plain_rows(shown)
+    return replace(result, test=readable(result.test), sample=sample)
+
+
+def without_samples(entry: Materialization) -> Materialization:
+    return replace(entry, tests=tuple(replace(result, sample=None) for result in entry.tests))
+
+
+def checked_claims(
+    attempt: Attempt, asset: str | None, keys: Sequence[str | None]
+) -> tuple[Claim, ...]:
+    """What the attempt claims, each key once."""
+    if asset is None:
+        return ()
+    asset = checked_asset(asset)
+    return tuple(
+        Claim(
+            asset=asset,
+            partition=key,
+            run=attempt.run,
+            attempt=attempt.id,
+            at=attempt.started_at,
+        )
+        for key in dict.fromkeys(map(checked_key, keys))
+    )
+
+
+def checked_capture(
+    step: StepRecord, attempt: Attempt | None, columns: Columns
+) -> SchemaVersion | None:
+    """The captured columns as the first version of the step's asset; None if there are none."""
+    if not columns:
+        return None
+    at = step.finished_at or (None if attempt is None else attempt.finished_at)
+    if step.asset is None:
+        raise ValueError(f"step {step.position} of run {step.run!r} has columns and no asset")
+    if at is None:
+        raise ValueError(f"step {step.position} of run {step.run!r} has columns and no end")
+    return SchemaVersion(
+        asset=step.asset, version=1, columns=plain_columns(columns), run=step.run, at=at
+    )
 
 
 def checked_input(given: Input) -> Input:

@@ -6,6 +6,7 @@ PostgreSQL indexes at most some 2,700 bytes, and a key of 1,000 characters can h
 from __future__ import annotations
 
 import hashlib
+import json
 
 _HEAD_LENGTH = 100
 
@@ -13,6 +14,11 @@ _HEAD_LENGTH = 100
 def key_hash(key: str | None) -> str:
     """Identifies the key."""
     return hashlib.sha256((key or "").encode()).hexdigest()
+
+
+def once_hash(attempt: str, asset: str, key: str | None) -> str:
+    """Identifies what an attempt enters into the ledger at most once."""
+    return hashlib.sha256(json.dumps([attempt, asset, key]).encode()).hexdigest()
 
 
 def key_head(key: str | None) -> str:

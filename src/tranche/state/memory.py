@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
 
 from tranche.errors import StateError
-from tranche.model.run import (
-    Attempt,
-    Materialization,
-    PartitionState,
-    Run,
-    RunStatus,
-    StepRecord,
-)
+from tranche.model.columns import Columns
+from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks
+from tranche.state.memory_ledger import MemoryLedger
 
 
-class MemoryStore:
+class MemoryStore(MemoryLedger):
     """A StateStore that forgets everything at the end of the process."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         self._runs: dict[str, Run] = {}
+        self._live: set[str] = set()
         self._steps: dict[tuple[str, int], StepRecord] = {}
         self._attempts: dict[str, Attempt] = {}
-        self._log: dict[str, Materialization] = {}
-        self._partitions: dict[tuple[str, str | None], PartitionState] = {}
+        self._claims: dict[tuple[str, str | None], Claim] = {}
+        self._staged: dict[str, tuple[Materialization, ...]] = {}
 
     def run(self, run: str) -> Run | None:
         with self._lock:
@@ -59,56 +53,15 @@ class MemoryStore:
             found = [attempt for attempt in self._attempts.values() if attempt.run == run]
             return tuple(sorted(found, key=lambda attempt: (attempt.position, attempt.number)))
 
-    def partition(self, asset: str, partition: str | None) -> PartitionState | None:
+    def staged(self, attempt: str) -> Sequence[Materialization]:
         with self._lock:
-            key = checks.checked_asset(asset), checks.checked_key(partition)
-            return self._partitions.get(key)
+            return self._staged.get(checks.checked_id(attempt, "attempt"), ())
 
-    def partitions(
-        self,
-        asset: str,
-        *,
-        start: datetime | None = None,
-        end: datetime | None = None,
-        limit: int,
-        after: PartitionState | None = None,
-    ) -> Sequence[PartitionState]:
-        """Keys without an ordinal come last, sorted as text; `start` and `end` leave them out."""
-        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
-        start, end = checks.optional_utc(start), checks.optional_utc(end)
+    def abandoned(self) -> Sequence[Run]:
         with self._lock:
-            states = [state for state in self._partitions.values() if state.asset == asset]
-        if start is not None:
-            states = [state for state in states if state.ordinal and state.ordinal >= start]
-        if end is not None:
-            states = [state for state in states if state.ordinal and state.ordinal < end]
-        if after is not None:
-            states = [state for state in states if _order(state) > _order(after)]
-        return tuple(sorted(states, key=_order)[:limit])
-
-    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
-        counts: dict[str, Counter[str]] = {
-            checks.checked_asset(asset): Counter() for asset in assets
-        }
-        with self._lock:
-            for state in self._partitions.values():
-                if state.asset in counts:
-                    counts[state.asset][state.status] += 1
-        return {asset: dict(count) for asset, count in counts.items()}
-
-    def materialization(self, materialization: str) -> Materialization | None:
-        with self._lock:
-            return self._log.get(checks.checked_id(materialization, "materialization"))
-
-    def materializations(
-        self, asset: str, partition: str | None, *, limit: int
-    ) -> Sequence[Materialization]:
-        key = checks.checked_asset(asset), checks.checked_key(partition)
-        limit = checks.checked_limit(limit)
-        with self._lock:
-            found = [entry for entry in self._log.values() if (entry.asset, entry.partition) == key]
-        # The sort is stable, so reversing it puts the later of equal times first.
-        return tuple(sorted(found, key=lambda entry: entry.finished_at)[::-1][:limit])
+            found = [run for run in self._runs.values() if self._is_abandoned(run.id)]
+            found.sort(key=lambda run: (run.started_at, run.id))
+            return tuple(_copy(run) for run in found)
 
     def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
         run, kept = checks.checked_run(run), checks.checked_steps(run, steps)
@@ -116,7 +69,16 @@ class MemoryStore:
             if run.id in self._runs:
                 raise StateError(f"run {run.id!r} is recorded already")
             self._runs[run.id] = run
+            self._live.add(run.id)
             self._steps.update({(step.run, step.position): step for step in kept})
+
+    def adopt(self, run: str) -> bool:
+        run = checks.checked_id(run, "run")
+        with self._lock:
+            free = self._is_abandoned(run)
+            if free:
+                self._live.add(run)
+            return free
 
     def finish_run(
         self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
@@ -128,10 +90,17 @@ class MemoryStore:
                 raise StateError(f"run {run!r} is not recorded")
             known = self._runs[run]
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
+            if status != "running":
+                self._live.discard(run)
 
-    def begin_attempt(self, attempt: Attempt) -> None:
+    def begin_attempt(
+        self, attempt: Attempt, *, asset: str | None = None, keys: Sequence[str | None] = ()
+    ) -> Sequence[Claim]:
         attempt = checks.checked_attempt(attempt)
+        claims = checks.checked_claims(attempt, asset, keys)
         with self._lock:
+            if others := self._conflicts(claims):
+                return others
             step = self._step(attempt.run, attempt.position)
             place = (attempt.run, attempt.position, attempt.number)
             for other in self._attempts.values():
@@ -148,6 +117,16 @@ class MemoryStore:
                 finished_at=None,
                 error=None,
             )
+            self._claims.update({(claim.asset, claim.partition): claim for claim in claims})
+        return ()
+
+    def stage(self, attempt: str, materializations: Sequence[Materialization]) -> None:
+        attempt = checks.checked_id(attempt, "attempt")
+        entries = checks.checked_materializations(materializations)
+        with self._lock:
+            if attempt not in self._attempts:
+                raise StateError(f"attempt {attempt!r} is not recorded")
+            self._staged[attempt] = tuple(map(checks.without_samples, entries))
 
     def finish_attempt(self, attempt: Attempt) -> None:
         attempt = checks.checked_attempt(attempt)
@@ -164,6 +143,9 @@ class MemoryStore:
             finished_at=attempt.finished_at,
             error=attempt.error,
         )
+        self._claims = {
+            place: claim for place, claim in self._claims.items() if claim.attempt != attempt.id
+        }
 
     def finish_step(
         self,
@@ -171,22 +153,27 @@ class MemoryStore:
         materializations: Sequence[Materialization] = (),
         *,
         attempt: Attempt | None = None,
+        columns: Columns = (),
     ) -> None:
         step = checks.checked_step(step)
+        attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
+        captured = checks.checked_capture(step, attempt, columns)
         with self._lock:
             known = self._step(step.run, step.position)
             if attempt is not None:
-                self._finish_attempt(checks.checked_attempt(attempt))
+                self._finish_attempt(attempt)
             started_at = known.started_at or step.started_at
             self._steps[step.run, step.position] = replace(step, started_at=started_at)
+            if captured is not None:
+                self._capture(captured)
             for entry in entries:
-                if entry.id not in self._log:
-                    self._log[entry.id] = entry
-                    self._move(entry)
+                self._enter(entry)
 
     def close(self) -> None:
-        """Does nothing; the store can be read on."""
+        """Abandons the runs that have not ended; the store can be read on."""
+        with self._lock:
+            self._live.clear()
 
     def _step(self, run: str, position: int) -> StepRecord:
         step = self._steps.get((run, position))
@@ -194,47 +181,23 @@ class MemoryStore:
             raise StateError(f"step {position} of run {run!r} is not recorded")
         return step
 
-    def _move(self, entry: Materialization) -> None:
-        """Moves the latest state of the entry's key forward, never back."""
-        key = (entry.asset, entry.partition)
-        state = self._partitions.get(key)
-        if state is None or entry.finished_at >= state.at:
-            kept = state or PartitionState(
-                asset=entry.asset,
-                partition=entry.partition,
-                ordinal=entry.ordinal,
-                status=entry.status,
-                run=entry.run,
-                at=entry.finished_at,
-            )
-            state = replace(
-                kept,
-                ordinal=entry.ordinal,
-                status=entry.status,
-                run=entry.run,
-                at=entry.finished_at,
-                error=entry.error,
-            )
-        if entry.status == "succeeded" and self._is_latest_success(entry, state):
-            state = replace(
-                state,
-                materialization=entry.id,
-                rows=entry.rows,
-                snapshot=entry.snapshot,
-                digest=entry.digest,
-                fingerprint=entry.fingerprint,
-            )
-        self._partitions[key] = state
+    def _is_abandoned(self, run: str) -> bool:
+        known = self._runs.get(run)
+        return known is not None and known.status == "running" and run not in self._live
 
-    def _is_latest_success(self, entry: Materialization, state: PartitionState) -> bool:
-        if state.materialization is None:
-            return True
-        return entry.finished_at >= self._log[state.materialization].finished_at
-
-
-def _order(state: PartitionState) -> tuple[bool, float | datetime, str]:
-    """Those with an ordinal first; within each, code points sort as the databases' bytes do."""
-    return (state.ordinal is None, state.ordinal or 0.0, state.partition or "")
+    def _conflicts(self, wanted: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Claims of others that the wanted ones, of one attempt on one asset, cannot stand beside."""
+        keys = {claim.partition for claim in wanted}
+        found = [
+            claim
+            for claim in self._claims.values()
+            if wanted
+            and claim.asset == wanted[0].asset
+            and claim.attempt != wanted[0].attempt
+            and (claim.partition is None or None in keys or claim.partition in keys)
+        ]
+        found.sort(key=lambda claim: claim.partition or "")
+        return tuple(found[: checks.MOST_CONFLICTS])
 
 
 def _copy(run: Run) -> Run:

@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, text, tuple_
 
-from tranche.model.run import Attempt, Materialization, PartitionState, Run, StepRecord
+from tranche.model.columns import SchemaVersion
+from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.state.keys import key_hash, key_head
 from tranche.state.rows import columns
 from tranche.state.tables import (
+    RUNNING,
     attempts,
+    claims,
     materializations,
     partitions,
     runs,
+    schemas,
+    staged,
     steps,
+    violations,
 )
 
 _KEY_ORDER = (partitions.c.partition_head, partitions.c.partition)
@@ -35,6 +41,15 @@ def latest_runs(limit: int, before: Run | None) -> Select[Any]:
     return query.where(tuple_(*order) < _bound(order, before.started_at, before.id))
 
 
+def running_runs() -> Select[Any]:
+    query = select(*columns(runs, Run)).where(text(RUNNING))
+    return query.order_by(runs.c.started_at, runs.c.id)
+
+
+def status_of(run: str) -> Select[Any]:
+    return select(runs.c.status).where(runs.c.id == run)
+
+
 def steps_of(run: str) -> Select[Any]:
     query = select(*columns(steps, StepRecord)).where(steps.c.run == run)
     return query.order_by(steps.c.position)
@@ -43,6 +58,20 @@ def steps_of(run: str) -> Select[Any]:
 def attempts_of(run: str) -> Select[Any]:
     query = select(*columns(attempts, Attempt)).where(attempts.c.run == run)
     return query.order_by(attempts.c.position, attempts.c.number)
+
+
+def staged_by(attempt: str) -> Select[Any]:
+    return select(staged.c.materializations).where(staged.c.attempt == attempt)
+
+
+def claims_of_others(attempt: str, asset: str, hashes: Sequence[str] | None) -> Select[Any]:
+    """Claims on an asset, on all of its keys or on those with these hashes."""
+    query = select(*columns(claims, Claim)).where(
+        claims.c.asset == asset, claims.c.attempt != attempt
+    )
+    if hashes is not None:
+        query = query.where(claims.c.partition_hash.in_(hashes))
+    return query.order_by(claims.c.partition_hash)
 
 
 def partition_of(asset: str, key: str | None) -> Select[Any]:
@@ -112,6 +141,21 @@ def log_of(asset: str, key: str | None, limit: int) -> Select[Any]:
         .order_by(materializations.c.finished_at.desc(), materializations.c.seq.desc())
         .limit(limit)
     )
+
+
+def tests_of_entry(materialization: str) -> Select[Any]:
+    return select(materializations.c.tests).where(materializations.c.id == materialization)
+
+
+def samples_of_entry(materialization: str) -> Select[Any]:
+    return select(violations.c.position, violations.c.sample).where(
+        violations.c.materialization == materialization
+    )
+
+
+def schemas_of(asset: str, limit: int) -> Select[Any]:
+    query = select(*columns(schemas, SchemaVersion)).where(schemas.c.asset == asset)
+    return query.order_by(schemas.c.version.desc()).limit(limit)
 
 
 def _bound(order: tuple[ColumnElement[Any], ...], *values: Any) -> Tuple:

@@ -8,8 +8,17 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table
 
-from tranche.model.run import Attempt, Input, Materialization, PartitionState, Run, StepRecord
-from tranche.state.keys import key_hash, key_head
+from tranche.model.columns import SchemaVersion
+from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
+from tranche.state.forms import (
+    columns_of,
+    inputs_json,
+    inputs_of,
+    sample_json,
+    tests_json,
+    tests_of,
+)
+from tranche.state.keys import key_hash, key_head, once_hash
 
 ATTEMPT_COLUMNS = ("ordinal", "status", "run", "at", "error")
 """What a row of `partitions` says of the latest attempt."""
@@ -24,7 +33,7 @@ SUCCESS_COLUMNS = (
 )
 """What a row of `partitions` says of the latest success."""
 
-Value = Run | StepRecord | Attempt | Materialization | PartitionState
+Value = Run | StepRecord | Attempt | Claim | Materialization | PartitionState | SchemaVersion
 
 
 def columns(table: Table, value: type[Value]) -> list[ColumnElement[Any]]:
@@ -37,9 +46,24 @@ def row_of(value: Value) -> dict[str, Any]:
 
 
 def materialization_row(entry: Materialization) -> dict[str, Any]:
-    inputs = [{f.name: getattr(given, f.name) for f in fields(given)} for given in entry.inputs]
-    row = row_of(entry)
-    return row | {"inputs": inputs, "partition_hash": key_hash(entry.partition)}
+    return row_of(entry) | {
+        "inputs": inputs_json(entry.inputs),
+        "tests": tests_json(entry.tests),
+        "partition_hash": key_hash(entry.partition),
+        "once": once_hash(entry.attempt, entry.asset, entry.partition),
+    }
+
+
+def sample_rows(entry: Materialization) -> list[dict[str, Any]]:
+    return [
+        {"materialization": entry.id, "position": n, "sample": sample_json(result.sample)}
+        for n, result in enumerate(entry.tests)
+        if result.sample is not None
+    ]
+
+
+def claim_row(claim: Claim) -> dict[str, Any]:
+    return row_of(claim) | {"partition_hash": key_hash(claim.partition)}
 
 
 def partition_row(entry: Materialization) -> dict[str, Any]:
@@ -69,5 +93,10 @@ def partition_row(entry: Materialization) -> dict[str, Any]:
 
 def materialization_of(row: Row[Any]) -> Materialization:
     values: Mapping[str, Any] = row._asdict()
-    inputs = tuple(Input(**given) for given in values["inputs"])
-    return Materialization(**{**values, "inputs": inputs})
+    inputs, tests = inputs_of(values["inputs"]), tests_of(values["tests"])
+    return Materialization(**{**values, "inputs": inputs, "tests": tests})
+
+
+def schema_of(row: Row[Any]) -> SchemaVersion:
+    values: Mapping[str, Any] = row._asdict()
+    return SchemaVersion(**{**values, "columns": columns_of(values["columns"])})

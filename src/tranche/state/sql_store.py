@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,158 +12,50 @@ from sqlalchemy import Connection, Table, func, insert, literal, update
 from sqlalchemy.exc import IntegrityError
 
 from tranche.errors import StateError
-from tranche.model.run import (
-    Attempt,
-    Materialization,
-    PartitionState,
-    Run,
-    RunStatus,
-    StepRecord,
-)
+from tranche.model.columns import Columns
+from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks, queries, tables
-from tranche.state.address import read_address
-from tranche.state.changes import append_to_log, move_partitions
-from tranche.state.connections import connect, recorded_version, writing
+from tranche.state.changes import append_to_log, move_partitions, note_columns, note_staged
+from tranche.state.claims import add_claims, conflicts, end_claims
+from tranche.state.connections import writing
 from tranche.state.failures import explained
-from tranche.state.rows import materialization_of, row_of
-from tranche.state.schema import HEAD
+from tranche.state.rows import row_of
+from tranche.state.sql_reader import SqlReader
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT
 
 
-class SqlStore:
-    """A StateStore in a database, which is made or upgraded when it is first used.
-
-    `timeout` is how many seconds to wait for a connection or for another process's lock. A
-    relative SQLite file lies in `root`, else in the working folder.
-    """
+class SqlStore(SqlReader):
+    """A StateStore in a database."""
 
     def __init__(
         self, url: str, *, root: Path | None = None, timeout: float = DEFAULT_TIMEOUT
     ) -> None:
-        self._address = read_address(url, root)
-        self._timeout = timeout
-        self._engine = connect(self._address, timeout)
+        super().__init__(url, root=root, timeout=timeout)
         self._writer = writing(self._engine)
-        self._opening = threading.Lock()
-        self._opened = False
-
-    def __repr__(self) -> str:
-        return f"SqlStore({self._address.shown!r})"
-
-    def exists(self) -> bool:
-        """Whether there is anything to read; looking makes nothing."""
-        with explained(self._address):
-            path = self._address.path
-            if path is not None and not path.exists():
-                return False
-            with self._engine.connect() as connection:
-                return recorded_version(connection) is not None
-
-    def open(self) -> None:
-        """Makes or upgrades the database if it needs that."""
-        with self._opening:
-            if self._opened:
-                return
-            with explained(self._address):
-                if self._address.path is not None:
-                    self._address.path.parent.mkdir(parents=True, exist_ok=True)
-                with self._engine.connect() as connection:
-                    version = recorded_version(connection)
-                if version != HEAD:
-                    # Imports Alembic, which takes a third of a second.
-                    from tranche.state.upgrade import upgrade
-
-                    upgrade(self._engine, self._address, self._timeout)
-            self._opened = True
-
-    def close(self) -> None:
-        self._engine.dispose()
-
-    def run(self, run: str) -> Run | None:
-        run = checks.checked_id(run, "run")
-        with self._reading() as connection:
-            return _run(connection, run)
-
-    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
-        limit = checks.checked_limit(limit)
-        with self._reading() as connection:
-            last = None
-            if before is not None:
-                last = _run(connection, checks.checked_id(before, "run"))
-                if last is None:
-                    return ()
-            found = connection.execute(queries.latest_runs(limit, last))
-            return tuple(Run(**row._asdict()) for row in found)
-
-    def steps(self, run: str) -> Sequence[StepRecord]:
-        run = checks.checked_id(run, "run")
-        with self._reading() as connection:
-            found = connection.execute(queries.steps_of(run))
-            return tuple(StepRecord(**row._asdict()) for row in found)
-
-    def attempts(self, run: str) -> Sequence[Attempt]:
-        run = checks.checked_id(run, "run")
-        with self._reading() as connection:
-            found = connection.execute(queries.attempts_of(run))
-            return tuple(Attempt(**row._asdict()) for row in found)
-
-    def partition(self, asset: str, partition: str | None) -> PartitionState | None:
-        asset, key = checks.checked_asset(asset), checks.checked_key(partition)
-        with self._reading() as connection:
-            row = connection.execute(queries.partition_of(asset, key)).one_or_none()
-        return None if row is None else PartitionState(**row._asdict())
-
-    def partitions(
-        self,
-        asset: str,
-        *,
-        start: datetime | None = None,
-        end: datetime | None = None,
-        limit: int,
-        after: PartitionState | None = None,
-    ) -> Sequence[PartitionState]:
-        """Keys without an ordinal come last, sorted as text; `start` and `end` leave them out."""
-        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
-        start, end = checks.optional_utc(start), checks.optional_utc(end)
-        bounded = start is not None or end is not None
-        found: list[PartitionState] = []
-        with self._reading() as connection:
-            if after is None or after.ordinal is not None:
-                page = queries.dated_partitions(asset, start, end, after, limit)
-                found += (PartitionState(**row._asdict()) for row in connection.execute(page))
-            if not bounded and len(found) < limit:
-                page = queries.undated_partitions(asset, after, limit - len(found))
-                found += (PartitionState(**row._asdict()) for row in connection.execute(page))
-        return tuple(found)
-
-    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {checks.checked_asset(asset): {} for asset in assets}
-        with self._reading() as connection:
-            for asset, status, count in connection.execute(queries.outcomes_of(tuple(found))):
-                found[asset][status] = count
-        return found
-
-    def materialization(self, materialization: str) -> Materialization | None:
-        id = checks.checked_id(materialization, "materialization")
-        with self._reading() as connection:
-            row = connection.execute(queries.materialization_by_id(id)).one_or_none()
-        return None if row is None else materialization_of(row)
-
-    def materializations(
-        self, asset: str, partition: str | None, *, limit: int
-    ) -> Sequence[Materialization]:
-        asset, key = checks.checked_asset(asset), checks.checked_key(partition)
-        limit = checks.checked_limit(limit)
-        with self._reading() as connection:
-            found = connection.execute(queries.log_of(asset, key, limit))
-            return tuple(materialization_of(row) for row in found)
 
     def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
         run, kept = checks.checked_run(run), checks.checked_steps(run, steps)
-        with self._writing() as connection:
+        with self._living(run), self._writing() as connection:
             _insert_new(connection, tables.runs, row_of(run), f"run {run.id!r}")
             if kept:
                 connection.execute(insert(tables.steps), [row_of(step) for step in kept])
+
+    def adopt(self, run: str) -> bool:
+        run = checks.checked_id(run, "run")
+        if not self._is_running(run):
+            return False
+        with explained(self._address):
+            if not self._lives.take(run):
+                return False
+        try:
+            # Asked again: it may have ended while its lock was free to take.
+            running = self._is_running(run)
+        except BaseException:
+            self._lives.leave(run)
+            raise
+        if not running:
+            self._lives.end(run)
+        return running
 
     def finish_run(
         self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
@@ -177,15 +68,33 @@ class SqlStore:
         }
         with self._writing() as connection:
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
+        if status != "running":
+            self._lives.end(run)
 
-    def begin_attempt(self, attempt: Attempt) -> None:
+    def begin_attempt(
+        self, attempt: Attempt, *, asset: str | None = None, keys: Sequence[str | None] = ()
+    ) -> Sequence[Claim]:
         attempt = checks.checked_attempt(attempt)
+        claims = checks.checked_claims(attempt, asset, keys)
         with self._writing() as connection:
+            if others := conflicts(connection, claims):
+                return others
             # A step that runs again has no outcome any more.
             step = {"status": "running", "finished_at": None, "error": None}
             _update_step(connection, attempt.run, attempt.position, step, attempt.started_at)
             what = f"attempt {attempt.id!r}, number {attempt.number} of its step,"
             _insert_new(connection, tables.attempts, row_of(attempt), what)
+            add_claims(connection, claims)
+        return ()
+
+    def stage(self, attempt: str, materializations: Sequence[Materialization]) -> None:
+        attempt = checks.checked_id(attempt, "attempt")
+        entries = checks.checked_materializations(materializations)
+        with self._writing() as connection:
+            try:
+                note_staged(connection, attempt, entries)
+            except IntegrityError as error:
+                raise StateError(f"attempt {attempt!r} is not recorded") from error
 
     def finish_attempt(self, attempt: Attempt) -> None:
         attempt = checks.checked_attempt(attempt)
@@ -198,35 +107,50 @@ class SqlStore:
         materializations: Sequence[Materialization] = (),
         *,
         attempt: Attempt | None = None,
+        columns: Columns = (),
     ) -> None:
         step = checks.checked_step(step)
         attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
+        captured = checks.checked_capture(step, attempt, columns)
         values = row_of(step)
         started_at = values.pop("started_at")
         with self._writing() as connection:
             _update_step(connection, step.run, step.position, values, started_at)
             if attempt is not None:
                 _finish_attempt(connection, attempt)
+            if captured is not None:
+                note_columns(connection, captured)
             # An entry that the log has already has moved its key already.
             move_partitions(connection, append_to_log(connection, entries))
 
+    def _is_running(self, run: str) -> bool:
+        with self._reading() as connection:
+            status: str | None = connection.scalar(queries.status_of(run))
+        return status == "running"
+
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _living(self, run: Run) -> Iterator[None]:
+        """Keeps a run alive from before it is recorded, so that nobody takes it for abandoned."""
+        if run.status != "running":
+            yield
+            return
         self.open()
-        with explained(self._address), self._engine.connect() as connection:
-            yield connection
+        with explained(self._address):
+            if not self._lives.take(run.id):
+                raise StateError(f"run {run.id!r} is recorded already")
+        try:
+            yield
+        except BaseException:
+            self._lives.leave(run.id)
+            raise
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         self.open()
+        self._lives.renew()
         with explained(self._address), self._writer.begin() as connection:
             yield connection
-
-
-def _run(connection: Connection, run: str) -> Run | None:
-    row = connection.execute(queries.run_by_id(run)).one_or_none()
-    return None if row is None else Run(**row._asdict())
 
 
 def _insert_new(connection: Connection, table: Table, row: dict[str, Any], what: str) -> None:
@@ -258,6 +182,7 @@ def _finish_attempt(connection: Connection, attempt: Attempt) -> None:
     }
     what = f"attempt {attempt.id!r}"
     _update(connection, tables.attempts, {"id": attempt.id}, outcome, what)
+    end_claims(connection, attempt.id)
 
 
 def _update_step(

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -106,6 +107,9 @@ metadata = MetaData(
     }
 )
 
+RUNNING = "status = 'running'"
+"""Written out in the index and in the question, which would not match with a bound value."""
+
 runs = Table(
     "runs",
     metadata,
@@ -120,6 +124,14 @@ runs = Table(
     Column("arguments", Json, nullable=False),
     Column("error", Text),
     Index("ix_runs_started_at_id", "started_at", "id"),
+    # Every run asks for those that have not ended, and they are few however many there were.
+    Index(
+        "ix_runs_running",
+        "started_at",
+        "id",
+        sqlite_where=text(RUNNING),
+        postgresql_where=text(RUNNING),
+    ),
 )
 
 steps = Table(
@@ -156,6 +168,27 @@ attempts = Table(
     UniqueConstraint("run", "position", "number"),
 )
 
+claims = Table(
+    "claims",
+    metadata,
+    Column("asset", Name, nullable=False),
+    Column("partition", Key, nullable=False),
+    Column("partition_hash", Name, nullable=False),
+    Column("run", Name, nullable=False),
+    Column("attempt", Name, ForeignKey("attempts.id"), nullable=False),
+    Column("at", Moment, nullable=False),
+    PrimaryKeyConstraint("asset", "partition_hash"),
+    Index("ix_claims_attempt", "attempt"),
+)
+
+# Beside the attempts: SQLite writes a whole row anew when its status changes.
+staged = Table(
+    "staged",
+    metadata,
+    Column("attempt", Name, ForeignKey("attempts.id"), primary_key=True),
+    Column("materializations", Json, nullable=False),
+)
+
 # The ledger has no foreign keys to runs and attempts: what a table was built from stays true when
 # old runs are removed, or when an entry is restored from the table's own metadata.
 materializations = Table(
@@ -165,6 +198,8 @@ materializations = Table(
     # in a column whose type is exactly INTEGER.
     Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("id", Name, nullable=False),
+    # Stands for attempt, asset and key together: an attempt enters a key once.
+    Column("once", Name, nullable=False),
     Column("asset", Name, nullable=False),
     Column("partition", Key, nullable=False),
     Column("partition_hash", Name, nullable=False),
@@ -179,9 +214,32 @@ materializations = Table(
     Column("digest", Text),
     Column("snapshot", Text),
     Column("inputs", Json, nullable=False),
+    Column("tests", Json, nullable=False),
     Column("error", Text),
     UniqueConstraint("id"),
+    UniqueConstraint("once"),
     Index("ix_materializations_key", "asset", "partition_hash", "finished_at", "seq"),
+)
+
+# The rows that broke a test, apart from the log, which is read far more often.
+violations = Table(
+    "violations",
+    metadata,
+    Column("materialization", Name, ForeignKey("materializations.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("sample", Json, nullable=False),
+    PrimaryKeyConstraint("materialization", "position"),
+)
+
+schemas = Table(
+    "schemas",
+    metadata,
+    Column("asset", Name, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("columns", Json, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    PrimaryKeyConstraint("asset", "version"),
 )
 
 partitions = Table(

@@ -331,11 +331,7 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("materialize lake://main/a key=id", "the strategy merge cannot be run yet, only replace and manual"),
-        ("materialize lake://main/a append", "the strategy append cannot be run yet, only replace and manual"),
-        ("materialize lake://main/a key=id history", "the strategy history cannot be run yet, only replace and manual"),
-        ("materialize lake://main/a on_schema_change=sync", "on_schema_change cannot be chosen yet"),
-        ("materialize lake://main/a; data_test unique id", "data tests cannot be run yet, and a slice is not published untested"),
+        ("materialize lake://main/a; data_test tests/sane", "data tests by script cannot be run yet, and a slice is not published untested"),
         ("materialize lake://main/a; layout month(ts)", "layouts cannot be applied yet"),
         ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
         ('partitioned d: daily | r: static keys="a"', "partitionings of several dimensions cannot be run yet"),

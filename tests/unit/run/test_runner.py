@@ -19,7 +19,7 @@ from tranche.project.config import parse_settings
 from tranche.run.runner import RunResult, run_plan
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
-from tranche.testing import MemoryEngine, MemoryStore
+from tranche.testing import MemoryEngine, MemoryStore, MemoryTrial
 
 DAY = "-- pipeline\n-- partitioned daily\n"
 CHAIN = {
@@ -56,6 +56,7 @@ class Bench:
         self.engine = MemoryEngine()
         self.store = MemoryStore()
         self.slept: list[float] = []
+        self.clock = Ticking()
 
     def plan(self, target: str, **request: Any) -> Plan:
         asked = Request(**{"target": target, "fire_time": START, **request})
@@ -63,7 +64,7 @@ class Bench:
 
     def run(self, target: str, **request: Any) -> RunResult:
         plan = self.plan(target, **request)
-        return run_plan(plan, self.engine, self.store, Ticking(), sleep=self.slept.append)
+        return run_plan(plan, self.engine, self.store, self.clock, sleep=self.slept.append)
 
 
 def outcomes(result: RunResult) -> dict[str, str]:
@@ -80,6 +81,12 @@ def failing(*errors: Exception) -> Any:
         return [{"x": 1}]
 
     return answer
+
+
+def passing(text: str) -> StatementFailed:
+    error = StatementFailed(text)
+    error.transient = True
+    return error
 
 
 def test_a_chain_keeps_the_key_that_was_resolved_at_its_top() -> None:
@@ -146,7 +153,7 @@ class TestRetries:
 
     def test_a_passing_failure_is_tried_again_for_the_same_key(self) -> None:
         bench = Bench(self.SCRIPT)
-        bench.engine.answers["a"] = failing(CommitLost("lost"), CommitLost("lost again"))
+        bench.engine.answers["a"] = failing(passing("lost"), passing("lost again"))
         result = bench.run("a")
         assert result.status == "succeeded"
         assert bench.slept == [10.0, 10.0]
@@ -157,11 +164,18 @@ class TestRetries:
 
     def test_it_ends_after_the_last_try(self) -> None:
         bench = Bench(self.SCRIPT)
-        bench.engine.answers["a"] = failing(*(CommitLost(f"lost {n}") for n in range(5)))
+        bench.engine.answers["a"] = failing(*(passing(f"lost {n}") for n in range(5)))
         result = bench.run("a")
         assert result.status == "failed"
         assert len(bench.engine.executed) == 3
         assert result.steps[0].record.error == "lost 2"
+
+    def test_a_lost_race_is_run_again_without_being_asked_to(self) -> None:
+        bench = Bench(CHAIN)
+        bench.engine.answers["a"] = failing(*(CommitLost(f"lost {n}") for n in range(3)))
+        assert bench.run("a", only=True).status == "succeeded"
+        bench.engine.answers["a"] = failing(*(CommitLost(f"lost {n}") for n in range(4)))
+        assert bench.run("a", only=True).status == "failed"
 
     def test_a_lasting_failure_is_not_tried_again(self) -> None:
         bench = Bench(self.SCRIPT)
@@ -276,12 +290,15 @@ class TestRecording:
         (attempt,) = bench.store.attempts(result.id)
         assert attempt.status == "succeeded"
 
-    def test_the_commit_that_came_last_is_what_readers_see(self) -> None:
+    def test_the_commit_that_came_last_is_what_readers_see(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         bench = Bench(self.SCRIPT)
         for committed, rows in ((START + timedelta(hours=2), 2), (START + timedelta(hours=1), 1)):
             written = Written(rows=rows, snapshot=f"s{rows}", committed_at=committed)
-            bench.engine.execute = lambda *_, w=written, **__: w  # type: ignore[method-assign, misc]
-            bench.run("a")
+            with monkeypatch.context() as patched:
+                patched.setattr(MemoryTrial, "publish", lambda _, w=written: w)
+                bench.run("a")
         state = bench.store.partition("lake://main/a", "2026-05-16")
         assert state is not None
         assert (state.snapshot, state.rows) == ("s2", 2)

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
 
-from tranche.model.run import PartitionState
+from tranche.model.run import Attempt, PartitionState, Run, StepRecord
 from tranche.ports import PartitionReader
 from tranche.state.connections import recorded_version
 from tranche.state.schema import HEAD, VERSION_TABLE
@@ -84,12 +85,13 @@ def test_names_and_keys_sort_by_code_point_on_postgresql(postgres: str) -> None:
             "SELECT table_name, column_name FROM information_schema.columns"
             " WHERE table_schema = 'public' AND collation_name = 'C'"
         ).fetchall()
-    ledger = {
+    keyed = {
         (table, column)
-        for table in ("materializations", "partitions")
+        for table in ("materializations", "partitions", "claims")
         for column in ("asset", "partition", "partition_hash")
     }
-    assert {*ledger, ("partitions", "partition_head"), ("runs", "id")} <= set(found)
+    named = {("schemas", "asset"), ("runs", "id"), ("attempts", "id"), ("staged", "attempt")}
+    assert {*keyed, *named, ("partitions", "partition_head")} <= set(found)
 
 
 def test_sqlite_writes_ahead_and_checks_foreign_keys(tmp_path: Path) -> None:
@@ -112,8 +114,11 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
     if statistics:
         _add_statistics(tmp_path / "state.db")
     asked = _every_question(store)
+    assert len(asked) == 23
+    changes = _every_change(store)
+    assert len(changes) == 10
+    asked += changes
     store.close()
-    assert len(asked) == 18
     reader = SqlitePartitions(tmp_path / "state.db", timeout=1)
     statements: list[str] = []
     reader._connection.set_trace_callback(statements.append)
@@ -126,7 +131,11 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
     for statement, parameters in asked:
         plan = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         for step in plan:
-            first_page = step == "SCAN runs USING INDEX ix_runs_started_at_id"
+            # In order from its beginning, or the few that have not ended.
+            first_page = step in (
+                "SCAN runs USING INDEX ix_runs_started_at_id",
+                "SCAN runs USING INDEX ix_runs_running",
+            )
             # The rows of one beginning, which are few.
             last_term = step in (
                 "USE TEMP B-TREE FOR LAST TERM OF ORDER BY",
@@ -166,15 +175,86 @@ def test_pages_are_read_in_the_order_of_an_index_on_postgresql(postgres: str) ->
     store.close()
 
 
+def test_attempts_and_columns_are_found_by_an_index_on_postgresql(postgres: str) -> None:
+    store = SqlStore(postgres)
+    store.open()
+    many = "FROM generate_series(1, 20000) n"
+    with store._writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for statement in (
+            "INSERT INTO runs (id, target, status, fire_time, started_at, arguments)"
+            f" SELECT 'r' || n, 't', 'failed', now(), now(), '{{}}' {many}",
+            "INSERT INTO steps (run, position, script, status)"
+            f" SELECT 'r' || n, 0, 's', 'failed' {many}",
+            "INSERT INTO attempts (id, run, position, number, status, started_at)"
+            f" SELECT 'a' || n, 'r' || n, 0, 1, 'failed', now() {many}",
+            "INSERT INTO claims (asset, partition, partition_hash, run, attempt, at)"
+            f" SELECT 'a' || mod(n, 100), n, md5(n::text), 'r' || n, 'a' || n, now() {many}",
+            "INSERT INTO schemas (asset, version, columns, run, at)"
+            f" SELECT 'a' || mod(n, 100), n, '[]', 'r', now() {many}",
+            f"INSERT INTO staged (attempt, materializations) SELECT 'a' || n, '[]' {many}",
+            "VACUUM ANALYZE",
+        ):
+            connection.exec_driver_sql(statement)
+    asked = [ask for ask in _every_question(store, "a1") if "partitions" not in ask[0]]
+    asked += _every_change(store)
+    tables = {"runs", "claims", "schemas", "staged", "attempts", "steps"}
+    with store._engine.connect() as connection:
+        for statement, parameters in asked:
+            explained = connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
+            plan = "\n".join(row[0] for row in explained)
+            assert not any(f"Seq Scan on {table}" in plan for table in tables), (statement, plan)
+            if "status = 'running'" in statement:
+                assert "ix_runs_running" in plan, (statement, plan)
+    store.close()
+
+
 def _every_question(store: SqlStore, asset: str = "a") -> list[tuple[str, Any]]:
     """The statements of every method that reads, with their parameters."""
+    with _listening(store) as asked:
+        _ask_every_question(store, asset)
+    return asked
+
+
+def _every_change(store: SqlStore) -> list[tuple[str, Any]]:
+    """What methods that write look for, with their parameters."""
+    run = Run(id="new", target="t", status="running", fire_time=NOON, started_at=NOON)
+    step = StepRecord(
+        run="new",
+        position=0,
+        script="s",
+        asset="a1",
+        partition=None,
+        ordinal=None,
+        strategy=None,
+        status="succeeded",
+        finished_at=NOON,
+    )
+    attempt = Attempt(id="new", run="new", position=0, number=1, status="running", started_at=NOON)
+    with _listening(store) as asked:
+        store.begin_run(run, [step])
+        store.adopt("new")
+        store.begin_attempt(attempt, asset="a1", keys=["k1", "k2"])
+        store.begin_attempt(replace(attempt, id="newer", number=2), asset="a1", keys=[None])
+        store.finish_step(step, attempt=attempt, columns=(("a", "int"),))
+        store.finish_run("new", "failed", at=NOON)
+    return asked
+
+
+@contextmanager
+def _listening(store: SqlStore) -> Iterator[list[tuple[str, Any]]]:
     asked: list[tuple[str, Any]] = []
 
     def listen(_c: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        if statement.startswith("SELECT"):
+        ours = "pg_" not in statement and statement != "SELECT 1"
+        if ours and statement.startswith(("SELECT", "UPDATE", "DELETE")):
             asked.append((statement, parameters))
 
     event.listen(store._engine, "before_cursor_execute", listen)
+    yield asked
+    event.remove(store._engine, "before_cursor_execute", listen)
+
+
+def _ask_every_question(store: SqlStore, asset: str) -> None:
     store.run("r")
     store.runs(limit=10)
     store.runs(limit=10, before="r")
@@ -183,8 +263,10 @@ def _every_question(store: SqlStore, asset: str = "a") -> list[tuple[str, Any]]:
     _every_question_about_keys(store, asset)
     store.materialization("m")
     store.materializations(asset, "k", limit=10)
-    event.remove(store._engine, "before_cursor_execute", listen)
-    return asked
+    store.violations("m")
+    store.schemas(asset, limit=10)
+    store.staged("a")
+    store.abandoned()
 
 
 def _every_question_about_keys(reader: PartitionReader, asset: str = "a") -> None:
@@ -210,6 +292,13 @@ def _add_a_run(path: Path) -> None:
         " VALUES ('r', 't', 'failed', '2026-05-16T12:00:00.000000+00:00',"
         " '2026-05-16T12:00:00.000000+00:00', '{}')"
     )
+    file.execute(
+        "INSERT INTO materializations (id, once, asset, partition, partition_hash, status, run,"
+        " attempt, fingerprint, started_at, finished_at, inputs, tests)"
+        " VALUES ('m', 'o', 'other', '', '', 'failed', 'r', 'a', 'f',"
+        " '2026-05-16T12:00:00.000000+00:00', '2026-05-16T12:00:00.000000+00:00', '[]',"
+        """ '[{"test": "t", "severity": "error", "violations": 1}]')"""
+    )
     file.commit()
     file.close()
 
@@ -222,9 +311,14 @@ def _add_statistics(path: Path) -> None:
     file.execute(
         "INSERT INTO sqlite_stat1 VALUES"
         " ('runs', 'ix_runs_started_at_id', '100000 1 1'),"
+        " ('runs', 'ix_runs_running', '3 1 1'),"
         " ('runs', 'sqlite_autoindex_runs_1', '100000 1'),"
         " ('materializations', 'ix_materializations_key', '3000000 300000 3 1 1'),"
         " ('materializations', 'sqlite_autoindex_materializations_1', '3000000 1'),"
+        " ('materializations', 'sqlite_autoindex_materializations_2', '3000000 1'),"
+        " ('claims', 'sqlite_autoindex_claims_1', '10000 1000 1'),"
+        " ('claims', 'ix_claims_attempt', '10000 500'),"
+        " ('schemas', 'sqlite_autoindex_schemas_1', '1000 10 1'),"
         " ('partitions', 'ix_partitions_order', '1000000 100000 2 1'),"
         " ('partitions', 'ix_partitions_status', '1000000 100000 50000'),"
         " ('partitions', 'sqlite_autoindex_partitions_1', '1000000 100000 1')"
@@ -279,6 +373,7 @@ import json, sys
 from tranche.state.sql_store import SqlStore
 before = [name for name in ("alembic", "psycopg", "pyspark", "filelock") if name in sys.modules]
 SqlStore(sys.argv[1]).runs(limit=1)
+SqlStore(sys.argv[1]).abandoned()
 after = [name for name in ("alembic", "psycopg", "pyspark", "filelock") if name in sys.modules]
 print(json.dumps([before, after]))
 """

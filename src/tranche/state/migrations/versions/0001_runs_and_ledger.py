@@ -1,4 +1,4 @@
-"""Runs, steps, attempts, and the ledger of materializations.
+"""Runs, steps, attempts and their claims, and the ledger of materializations.
 
 The types are written out: a migration stays what it was when `tables` moves on.
 """
@@ -34,6 +34,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_runs"),
     )
     op.create_index("ix_runs_started_at_id", "runs", ["started_at", "id"])
+    running = sa.text("status = 'running'")
+    op.create_index(
+        "ix_runs_running",
+        "runs",
+        ["started_at", "id"],
+        sqlite_where=running,
+        postgresql_where=running,
+    )
     op.create_table(
         "steps",
         sa.Column("run", NAME, nullable=False),
@@ -69,9 +77,29 @@ def upgrade() -> None:
         sa.UniqueConstraint("run", "position", "number", name="uq_attempts_run_position_number"),
     )
     op.create_table(
+        "claims",
+        sa.Column("asset", NAME, nullable=False),
+        sa.Column("partition", NAME, nullable=False),
+        sa.Column("partition_hash", NAME, nullable=False),
+        sa.Column("run", NAME, nullable=False),
+        sa.Column("attempt", NAME, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("asset", "partition_hash", name="pk_claims"),
+        sa.ForeignKeyConstraint(["attempt"], ["attempts.id"], name="fk_claims_attempts"),
+    )
+    op.create_index("ix_claims_attempt", "claims", ["attempt"])
+    op.create_table(
+        "staged",
+        sa.Column("attempt", NAME, nullable=False),
+        sa.Column("materializations", JSON, nullable=False),
+        sa.PrimaryKeyConstraint("attempt", name="pk_staged"),
+        sa.ForeignKeyConstraint(["attempt"], ["attempts.id"], name="fk_staged_attempts"),
+    )
+    op.create_table(
         "materializations",
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), nullable=False),
         sa.Column("id", NAME, nullable=False),
+        sa.Column("once", NAME, nullable=False),
         sa.Column("asset", NAME, nullable=False),
         sa.Column("partition", NAME, nullable=False),
         sa.Column("partition_hash", NAME, nullable=False),
@@ -86,14 +114,35 @@ def upgrade() -> None:
         sa.Column("digest", sa.Text),
         sa.Column("snapshot", sa.Text),
         sa.Column("inputs", JSON, nullable=False),
+        sa.Column("tests", JSON, nullable=False),
         sa.Column("error", sa.Text),
         sa.PrimaryKeyConstraint("seq", name="pk_materializations"),
         sa.UniqueConstraint("id", name="uq_materializations_id"),
+        sa.UniqueConstraint("once", name="uq_materializations_once"),
     )
     op.create_index(
         "ix_materializations_key",
         "materializations",
         ["asset", "partition_hash", "finished_at", "seq"],
+    )
+    op.create_table(
+        "violations",
+        sa.Column("materialization", NAME, nullable=False),
+        sa.Column("position", sa.Integer, nullable=False),
+        sa.Column("sample", JSON, nullable=False),
+        sa.PrimaryKeyConstraint("materialization", "position", name="pk_violations"),
+        sa.ForeignKeyConstraint(
+            ["materialization"], ["materializations.id"], name="fk_violations_materializations"
+        ),
+    )
+    op.create_table(
+        "schemas",
+        sa.Column("asset", NAME, nullable=False),
+        sa.Column("version", sa.Integer, nullable=False),
+        sa.Column("columns", JSON, nullable=False),
+        sa.Column("run", sa.Text, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("asset", "version", name="pk_schemas"),
     )
     op.create_table(
         "partitions",
@@ -119,5 +168,12 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("partitions", "materializations", "attempts", "steps", "runs"):
-        op.drop_table(table)
+    op.drop_table("partitions")
+    op.drop_table("schemas")
+    op.drop_table("violations")
+    op.drop_table("materializations")
+    op.drop_table("staged")
+    op.drop_table("claims")
+    op.drop_table("attempts")
+    op.drop_table("steps")
+    op.drop_table("runs")

@@ -1,0 +1,51 @@
+"""Where a step's rows go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tranche.errors import NotBuiltYet, ResolutionError
+from tranche.model.asset import LakeTable
+from tranche.model.layout import Transform
+from tranche.model.plan import Step
+from tranche.model.strategy import History, Materialize, Replace, SchemaPolicy, Strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A table, the slice of it that is written, and how."""
+
+    table: LakeTable
+    strategy: Strategy
+    sliced: bool
+    """Whether the table has slices; if not, all of it is one."""
+    partition: str | None
+    """The key of the slice."""
+    policy: SchemaPolicy
+    layout: tuple[Transform, ...] | None = None
+    """None if the script says nothing about it."""
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether every row of the table is written anew, so that its columns may change."""
+        return isinstance(self.strategy, Replace) and not self.sliced
+
+
+def target_of(step: Step, made: Materialize) -> Target:
+    table = made.asset
+    if not isinstance(table, LakeTable):
+        raise NotBuiltYet(f"{made.strategy.name} into {table} cannot be run yet")
+    partitioned = step.script.partitioning is not None
+    if partitioned and step.partition is None:
+        raise ResolutionError(f"{table} has partitions, and the step has no key")
+    # A history is one table of versions; only what it was derived from has slices.
+    sliced = partitioned and not isinstance(made.strategy, History)
+    rebuilds = isinstance(made.strategy, Replace) and not sliced
+    return Target(
+        table=table,
+        strategy=made.strategy,
+        sliced=sliced,
+        partition=step.partition,
+        policy=made.on_schema_change or ("sync" if rebuilds else "fail"),
+        layout=step.script.annotations.layout or None,
+    )

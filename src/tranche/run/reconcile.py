@@ -1,0 +1,133 @@
+"""Runs whose process is gone: what their tables say goes into the ledger, and they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from tranche.model.asset import LakeTable, parse_address
+from tranche.model.run import Attempt, Materialization, Run, RunStatus, StepRecord, StepStatus
+from tranche.ports import Clock, Engine, StateStore, Written
+from tranche.run import ledger
+from tranche.run.ids import new_id
+from tranche.run.recording import insist
+
+_GONE = "its process ended before it did"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A run that was brought to its end, and how."""
+
+    run: str
+    status: RunStatus
+    published: tuple[str, ...] = ()
+    """The assets that its last attempts had published."""
+
+
+def reconcile(
+    runs: Sequence[Run],
+    engine: Engine,
+    store: StateStore,
+    clock: Clock,
+    sleep: Callable[[float], None],
+) -> tuple[Recovered, ...]:
+    """Ends abandoned runs. Of several processes that try, one does it."""
+    adopted = [run for run in runs if store.adopt(run.id)]
+    if any(_running(store, run) for run in adopted):
+        # A commit that was under way when the process died may still land.
+        sleep(engine.linger)
+    return tuple(_Reconciliation(run, engine, store, clock(), sleep).end() for run in adopted)
+
+
+def _running(store: StateStore, run: Run) -> list[Attempt]:
+    return [attempt for attempt in store.attempts(run.id) if attempt.status == "running"]
+
+
+@dataclass(slots=True)
+class _Reconciliation:
+    run: Run
+    engine: Engine
+    store: StateStore
+    at: datetime
+    sleep: Callable[[float], None]
+
+    def end(self) -> Recovered:
+        running = {attempt.position: attempt for attempt in _running(self.store, self.run)}
+        published = []
+        statuses: set[StepStatus] = set()
+        for step in self.store.steps(self.run.id):
+            if step.position in running:
+                ended = self.step(step, running[step.position])
+                if ended == "succeeded" and step.asset is not None:
+                    published.append(step.asset)
+                statuses.add(ended)
+            elif step.status in ("waiting", "running"):
+                stopped = replace(step, status="cancelled", error=_GONE, finished_at=self.at)
+                insist(partial(self.store.finish_step, stopped), self.sleep)
+                statuses.add("cancelled")
+            else:
+                statuses.add(step.status)
+        # Steps that did not come to run make it a failed run: nobody asked to stop it.
+        status: RunStatus = "failed" if statuses & {"failed", "cancelled"} else "succeeded"
+        error = _GONE if status == "failed" else None
+        insist(
+            lambda: self.store.finish_run(self.run.id, status, at=self.at, error=error),
+            self.sleep,
+        )
+        return Recovered(self.run.id, status, tuple(published))
+
+    def step(self, step: StepRecord, attempt: Attempt) -> StepStatus:
+        written = self.written(step, attempt)
+        entries = self.store.staged(attempt.id)
+        if written is None or (step.asset is not None and not entries):
+            self.failed(step, attempt)
+            return "failed"
+        at = written.committed_at or self.at
+        done = replace(
+            step, status="succeeded", rows=written.rows, snapshot=written.snapshot, finished_at=at
+        )
+        found = []
+        for entry in entries:
+            before = self.store.partition(entry.asset, entry.partition)
+            found.append(ledger.published(entry, written, before))
+        insist(
+            lambda: self.store.finish_step(
+                done,
+                found,
+                attempt=replace(attempt, status="succeeded", finished_at=at),
+                columns=written.columns,
+            ),
+            self.sleep,
+        )
+        return "succeeded"
+
+    def failed(self, step: StepRecord, attempt: Attempt) -> None:
+        entries = []
+        if step.asset is not None:
+            entries.append(
+                Materialization(
+                    id=new_id(self.at),
+                    asset=step.asset,
+                    partition=step.partition,
+                    ordinal=step.ordinal,
+                    status="failed",
+                    run=self.run.id,
+                    attempt=attempt.id,
+                    fingerprint="",
+                    started_at=attempt.started_at,
+                    finished_at=self.at,
+                    error=_GONE,
+                )
+            )
+        failed = replace(step, status="failed", error=_GONE, finished_at=self.at)
+        ended = replace(attempt, status="failed", error=_GONE, finished_at=self.at)
+        insist(lambda: self.store.finish_step(failed, entries, attempt=ended), self.sleep)
+
+    def written(self, step: StepRecord, attempt: Attempt) -> Written | None:
+        asset = parse_address(step.asset) if step.asset is not None else None
+        if not isinstance(asset, LakeTable) or step.strategy == "manual":
+            return None
+        return self.engine.recover(asset, step.partition, attempt)

@@ -1,0 +1,154 @@
+"""The ledger in memory: what the store in memory knows of keys."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import datetime
+
+from tranche.model.columns import SchemaVersion
+from tranche.model.data_test import DataTestResult
+from tranche.model.rows import Rows
+from tranche.model.run import Materialization, PartitionState
+from tranche.state import checks
+from tranche.state.forms import violated
+
+
+class MemoryLedger:
+    """Materializations, the keys they moved, and the columns that assets had."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._log: dict[str, Materialization] = {}
+        self._entered: set[tuple[str, str, str | None]] = set()
+        """Attempt, asset and key of each entry: an attempt enters a key once."""
+        self._samples: dict[str, dict[int, Rows]] = {}
+        self._partitions: dict[tuple[str, str | None], PartitionState] = {}
+        self._schemas: dict[str, list[SchemaVersion]] = {}
+
+    def partition(self, asset: str, partition: str | None) -> PartitionState | None:
+        with self._lock:
+            key = checks.checked_asset(asset), checks.checked_key(partition)
+            return self._partitions.get(key)
+
+    def partitions(
+        self,
+        asset: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        limit: int,
+        after: PartitionState | None = None,
+    ) -> Sequence[PartitionState]:
+        """Keys without an ordinal come last, sorted as text; `start` and `end` leave them out."""
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        start, end = checks.optional_utc(start), checks.optional_utc(end)
+        with self._lock:
+            states = [state for state in self._partitions.values() if state.asset == asset]
+        if start is not None:
+            states = [state for state in states if state.ordinal and state.ordinal >= start]
+        if end is not None:
+            states = [state for state in states if state.ordinal and state.ordinal < end]
+        if after is not None:
+            states = [state for state in states if _order(state) > _order(after)]
+        return tuple(sorted(states, key=_order)[:limit])
+
+    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
+        counts: dict[str, Counter[str]] = {
+            checks.checked_asset(asset): Counter() for asset in assets
+        }
+        with self._lock:
+            for state in self._partitions.values():
+                if state.asset in counts:
+                    counts[state.asset][state.status] += 1
+        return {asset: dict(count) for asset, count in counts.items()}
+
+    def materialization(self, materialization: str) -> Materialization | None:
+        with self._lock:
+            return self._log.get(checks.checked_id(materialization, "materialization"))
+
+    def materializations(
+        self, asset: str, partition: str | None, *, limit: int
+    ) -> Sequence[Materialization]:
+        key = checks.checked_asset(asset), checks.checked_key(partition)
+        limit = checks.checked_limit(limit)
+        with self._lock:
+            found = [entry for entry in self._log.values() if (entry.asset, entry.partition) == key]
+        # The sort is stable, so reversing it puts the later of equal times first.
+        return tuple(sorted(found, key=lambda entry: entry.finished_at)[::-1][:limit])
+
+    def violations(self, materialization: str) -> Sequence[DataTestResult]:
+        with self._lock:
+            entry = self.materialization(materialization)
+            if entry is None:
+                return ()
+            return violated(entry.tests, deepcopy(self._samples[entry.id]))
+
+    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._lock:
+            return tuple(self._schemas.get(asset, ())[::-1][:limit])
+
+    def _enter(self, entry: Materialization) -> None:
+        """Appends an entry that the log does not have yet, and moves its key."""
+        place = (entry.attempt, entry.asset, entry.partition)
+        if entry.id in self._log or place in self._entered:
+            return
+        self._entered.add(place)
+        self._log[entry.id] = checks.without_samples(entry)
+        self._samples[entry.id] = {
+            position: result.sample
+            for position, result in enumerate(entry.tests)
+            if result.sample is not None
+        }
+        self._move(entry)
+
+    def _capture(self, captured: SchemaVersion) -> None:
+        versions = self._schemas.setdefault(captured.asset, [])
+        if not versions or versions[-1].columns != captured.columns:
+            versions.append(replace(captured, version=len(versions) + 1))
+
+    def _move(self, entry: Materialization) -> None:
+        """Moves the latest state of the entry's key forward, never back."""
+        key = (entry.asset, entry.partition)
+        state = self._partitions.get(key)
+        if state is None or entry.finished_at >= state.at:
+            kept = state or PartitionState(
+                asset=entry.asset,
+                partition=entry.partition,
+                ordinal=entry.ordinal,
+                status=entry.status,
+                run=entry.run,
+                at=entry.finished_at,
+            )
+            state = replace(
+                kept,
+                ordinal=entry.ordinal,
+                status=entry.status,
+                run=entry.run,
+                at=entry.finished_at,
+                error=entry.error,
+            )
+        if entry.status == "succeeded" and self._is_latest_success(entry, state):
+            state = replace(
+                state,
+                materialization=entry.id,
+                rows=entry.rows,
+                snapshot=entry.snapshot,
+                digest=entry.digest,
+                fingerprint=entry.fingerprint,
+            )
+        self._partitions[key] = state
+
+    def _is_latest_success(self, entry: Materialization, state: PartitionState) -> bool:
+        if state.materialization is None:
+            return True
+        return entry.finished_at >= self._log[state.materialization].finished_at
+
+
+def _order(state: PartitionState) -> tuple[bool, float | datetime, str]:
+    """Those with an ordinal first; within each, code points sort as the databases' bytes do."""
+    return (state.ordinal is None, state.ordinal or 0.0, state.partition or "")

@@ -1,0 +1,212 @@
+"""What is asked of a store in SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from tranche.model.columns import SchemaVersion
+from tranche.model.data_test import DataTestResult
+from tranche.model.run import Attempt, Materialization, PartitionState, Run, StepRecord
+from tranche.state import checks, queries
+from tranche.state.address import read_address
+from tranche.state.connections import connect, recorded_version
+from tranche.state.failures import explained
+from tranche.state.forms import entry_of, sample_of, tests_of, violated
+from tranche.state.liveness import FileLives, Lives
+from tranche.state.rows import materialization_of, schema_of
+from tranche.state.schema import HEAD
+from tranche.state.sqlite_file import DEFAULT_TIMEOUT
+
+
+class SqlReader:
+    """A StateReader on a database, which is made or upgraded when it is first used.
+
+    `timeout` is how many seconds to wait for a connection or for another process's lock. A
+    relative SQLite file lies in `root`, else in the working folder.
+    """
+
+    def __init__(
+        self, url: str, *, root: Path | None = None, timeout: float = DEFAULT_TIMEOUT
+    ) -> None:
+        self._address = read_address(url, root)
+        self._timeout = timeout
+        self._engine = connect(self._address, timeout)
+        self._lives = self._lives_there()
+        self._opening = threading.Lock()
+        self._opened = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._address.shown!r})"
+
+    def exists(self) -> bool:
+        """Whether there is anything to read; looking makes nothing."""
+        with explained(self._address):
+            path = self._address.path
+            if path is not None and not path.exists():
+                return False
+            with self._engine.connect() as connection:
+                return recorded_version(connection) is not None
+
+    def open(self) -> None:
+        """Makes or upgrades the database if it needs that."""
+        with self._opening:
+            if self._opened:
+                return
+            with explained(self._address):
+                if self._address.path is not None:
+                    self._address.path.parent.mkdir(parents=True, exist_ok=True)
+                with self._engine.connect() as connection:
+                    version = recorded_version(connection)
+                if version != HEAD:
+                    # Imports Alembic, which takes a third of a second.
+                    from tranche.state.upgrade import upgrade
+
+                    upgrade(self._engine, self._address, self._timeout)
+            self._opened = True
+
+    def close(self) -> None:
+        """Closes all connections. Runs that were begun here and have not ended are abandoned."""
+        self._lives.close()
+        self._engine.dispose()
+
+    def run(self, run: str) -> Run | None:
+        run = checks.checked_id(run, "run")
+        with self._reading() as connection:
+            return _run(connection, run)
+
+    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
+        limit = checks.checked_limit(limit)
+        with self._reading() as connection:
+            last = None
+            if before is not None:
+                last = _run(connection, checks.checked_id(before, "run"))
+                if last is None:
+                    return ()
+            found = connection.execute(queries.latest_runs(limit, last))
+            return tuple(Run(**row._asdict()) for row in found)
+
+    def steps(self, run: str) -> Sequence[StepRecord]:
+        run = checks.checked_id(run, "run")
+        with self._reading() as connection:
+            found = connection.execute(queries.steps_of(run))
+            return tuple(StepRecord(**row._asdict()) for row in found)
+
+    def attempts(self, run: str) -> Sequence[Attempt]:
+        run = checks.checked_id(run, "run")
+        with self._reading() as connection:
+            found = connection.execute(queries.attempts_of(run))
+            return tuple(Attempt(**row._asdict()) for row in found)
+
+    def partition(self, asset: str, partition: str | None) -> PartitionState | None:
+        asset, key = checks.checked_asset(asset), checks.checked_key(partition)
+        with self._reading() as connection:
+            row = connection.execute(queries.partition_of(asset, key)).one_or_none()
+        return None if row is None else PartitionState(**row._asdict())
+
+    def partitions(
+        self,
+        asset: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        limit: int,
+        after: PartitionState | None = None,
+    ) -> Sequence[PartitionState]:
+        """Keys without an ordinal come last, sorted as text; `start` and `end` leave them out."""
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        start, end = checks.optional_utc(start), checks.optional_utc(end)
+        bounded = start is not None or end is not None
+        found: list[PartitionState] = []
+        with self._reading() as connection:
+            if after is None or after.ordinal is not None:
+                page = queries.dated_partitions(asset, start, end, after, limit)
+                found += (PartitionState(**row._asdict()) for row in connection.execute(page))
+            if not bounded and len(found) < limit:
+                page = queries.undated_partitions(asset, after, limit - len(found))
+                found += (PartitionState(**row._asdict()) for row in connection.execute(page))
+        return tuple(found)
+
+    def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {checks.checked_asset(asset): {} for asset in assets}
+        with self._reading() as connection:
+            for asset, status, count in connection.execute(queries.outcomes_of(tuple(found))):
+                found[asset][status] = count
+        return found
+
+    def materialization(self, materialization: str) -> Materialization | None:
+        id = checks.checked_id(materialization, "materialization")
+        with self._reading() as connection:
+            row = connection.execute(queries.materialization_by_id(id)).one_or_none()
+        return None if row is None else materialization_of(row)
+
+    def materializations(
+        self, asset: str, partition: str | None, *, limit: int
+    ) -> Sequence[Materialization]:
+        asset, key = checks.checked_asset(asset), checks.checked_key(partition)
+        limit = checks.checked_limit(limit)
+        with self._reading() as connection:
+            found = connection.execute(queries.log_of(asset, key, limit))
+            return tuple(materialization_of(row) for row in found)
+
+    def violations(self, materialization: str) -> Sequence[DataTestResult]:
+        id = checks.checked_id(materialization, "materialization")
+        with self._reading() as connection:
+            tests = connection.scalars(queries.tests_of_entry(id)).one_or_none()
+            if not tests:
+                return ()
+            samples = {
+                position: sample_of(sample)
+                for position, sample in connection.execute(queries.samples_of_entry(id))
+            }
+        return violated(tests_of(tests), samples)
+
+    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._reading() as connection:
+            found = connection.execute(queries.schemas_of(asset, limit))
+            return tuple(schema_of(row) for row in found)
+
+    def staged(self, attempt: str) -> Sequence[Materialization]:
+        attempt = checks.checked_id(attempt, "attempt")
+        with self._reading() as connection:
+            found = connection.scalars(queries.staged_by(attempt)).one_or_none()
+        return tuple(entry_of(entry) for entry in found or ())
+
+    def abandoned(self) -> Sequence[Run]:
+        running = self._running()
+        if not running:
+            return ()
+        with explained(self._address):
+            dead = self._lives.dead([run.id for run in running])
+        if not dead:
+            return ()
+        # Asked again: who ends a run records that first, and only then lets go of it.
+        return tuple(run for run in self._running() if run.id in dead)
+
+    def _running(self) -> tuple[Run, ...]:
+        with self._reading() as connection:
+            return tuple(Run(**row._asdict()) for row in connection.execute(queries.running_runs()))
+
+    def _lives_there(self) -> Lives:
+        if self._address.path is not None:
+            return FileLives(self._address.path)
+        from tranche.state.liveness_sessions import SessionLives
+
+        return SessionLives(self._engine)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        self.open()
+        with explained(self._address), self._engine.connect() as connection:
+            yield connection
+
+
+def _run(connection: Connection, run: str) -> Run | None:
+    row = connection.execute(queries.run_by_id(run)).one_or_none()
+    return None if row is None else Run(**row._asdict())
