@@ -106,6 +106,7 @@ def spark_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
     (folder / "pipelines").mkdir()
     with service.open_engine(service.open_project(folder)) as engine:
         engine.start()
+        engine.query("CREATE NAMESPACE IF NOT EXISTS main.default", limit=1)
         yield folder, engine
 
 

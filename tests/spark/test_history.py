@@ -365,3 +365,27 @@ class TestAtColumn:
         table = customers("history at=seen")
         with pytest.raises(RowsRejected, match="no key id,seen"):
             table.put(1, "SELECT 1 AS id, 'a' AS tier, CAST(NULL AS DATE) AS seen")
+
+
+class TestCurrentRows:
+    """`<table>_current` is read as the history itself, at one snapshot."""
+
+    @pytest.mark.parametrize(
+        "select",
+        [
+            "SELECT id, tier FROM @t_current",
+            "SELECT t_current.id, t_current.tier FROM @t_current",
+            "SELECT @t_current.id, @t_current.tier FROM @t_current",
+            "SELECT c.id, c.tier FROM @t_current AS c JOIN @t_current AS d ON c.id = d.id",
+        ],
+    )
+    def test_it_can_be_read_by_scripts(
+        self, customers: Callable[..., Customers], bench: Bench, select: str
+    ) -> None:
+        table = customers("history")
+        table.put(0, DAYS[0])
+        snapshot = table.put(1, DAYS[1]).snapshot
+        staged, written = bench.tried(f"-- pipeline\n{select}")
+        assert written.result is not None
+        assert sorted(written.result.values) == [(1, "gold"), (2, "plus"), (3, "free")]
+        assert staged.sources == {f"lake://main/{bench.schema}.t": snapshot}

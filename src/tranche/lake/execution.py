@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,15 +20,31 @@ from tranche.lake.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lake.rows import fetch
 from tranche.lake.strategies import AppendWriter, MergeWriter, ReplaceWriter
 from tranche.lake.target import Target, target_of
+from tranche.lake.versions import CURRENT
 from tranche.lake.writer import SliceWriter
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
 from tranche.model.statement import FileHole, Statement, TableHole
-from tranche.model.strategy import Append, History, Manual, Materialize, Merge, Replace
+from tranche.model.strategy import (
+    CURRENT_SUFFIX,
+    Append,
+    History,
+    Manual,
+    Materialize,
+    Merge,
+    Replace,
+)
 from tranche.ports import Staged, Work, Written
-from tranche.script.binding import Values, bind, escaped_path, file_path, quoted
+from tranche.script.binding import (
+    Values,
+    bind,
+    escaped_path,
+    file_path,
+    quoted,
+    quoted_name,
+)
 
 RESULT_LIMIT = 1_000
 """How many rows a script that materializes nothing returns at most."""
@@ -45,6 +62,7 @@ class Execution:
         self.step = step = work.step
         self.commit = commit_of(step, work.attempt)
         self.pinned: dict[LakeTable, str | None] = {}
+        self.histories: dict[LakeTable, bool] = {}
         self.sources: dict[str, str] = {}
         self.views = 0
         self.writer: SliceWriter | None = None
@@ -154,13 +172,30 @@ class Execution:
 
     def table(self, hole: TableHole) -> str:
         """The table's identifier, at the snapshot that it had when this step first looked."""
-        name = quoted(hole.table)
-        if not hole.pinned:
-            return name
-        if hole.table not in self.pinned:
-            self.pinned[hole.table] = self.pin(hole.table)
-        snapshot = self.pinned[hole.table]
-        return name if snapshot is None else at_snapshot(hole.table, snapshot)
+        history = self.history_of(hole.table) if hole.pinned or hole.qualifies else None
+        if history is not None:
+            if hole.qualifies:
+                return quoted_name(hole.table.table)
+            rows = f"(SELECT * FROM {self.at_pinned(history)} WHERE {CURRENT})"  # noqa: S608
+            return rows if hole.alias is None else f"{rows} AS {quoted_name(hole.alias)}"
+        return self.at_pinned(hole.table) if hole.pinned else quoted(hole.table)
+
+    def history_of(self, table: LakeTable) -> LakeTable | None:
+        """The history whose current rows the name means; it is read as such, not as a view."""
+        name = table.table.removesuffix(CURRENT_SUFFIX)
+        if name == table.table:
+            return None
+        history = replace(table, table=name)
+        if history not in self.histories:
+            facts = table_facts(self.session, history)
+            self.histories[history] = facts is not None and facts.keeps_history
+        return history if self.histories[history] else None
+
+    def at_pinned(self, table: LakeTable) -> str:
+        if table not in self.pinned:
+            self.pinned[table] = self.pin(table)
+        snapshot = self.pinned[table]
+        return quoted(table) if snapshot is None else at_snapshot(table, snapshot)
 
     def pin(self, table: LakeTable) -> str | None:
         """The snapshot to read at; None to read what is there."""

@@ -23,7 +23,7 @@ from tranche.lake.target import Target
 from tranche.lake.versions import CHANGE, CURRENT, FROM, TO, VersionColumns
 from tranche.lake.writer import SliceWriter
 from tranche.model.asset import LakeTable
-from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, History
+from tranche.model.strategy import CURRENT_SUFFIX, HISTORY_COLUMNS, PARTITION_COLUMN, History
 from tranche.ports import Written
 from tranche.script.binding import quoted, quoted_name
 
@@ -209,7 +209,7 @@ def ordered(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def current_name(table: LakeTable) -> LakeTable:
-    return replace(table, table=f"{table.table}_current")
+    return replace(table, table=f"{table.table}{CURRENT_SUFFIX}")
 
 
 def is_view(session: SparkSession, table: LakeTable) -> bool:

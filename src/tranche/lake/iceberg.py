@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from tranche.lake.commit import Commit
 from tranche.model.asset import LakeTable
-from tranche.model.strategy import PARTITION_COLUMN
+from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN
 from tranche.script.binding import quoted, quoted_name
 
 PROPERTIES: Mapping[str, str] = {
@@ -65,6 +65,10 @@ class TableFacts:
     @property
     def sliced(self) -> bool:
         return PARTITION_COLUMN in self.columns.names
+
+    @property
+    def keeps_history(self) -> bool:
+        return set(HISTORY_COLUMNS) <= set(self.columns.names)
 
     @property
     def stageable(self) -> bool:

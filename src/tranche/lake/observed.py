@@ -139,13 +139,18 @@ class ObservedHistoryWriter(HistoryWriter):
     def is_newest(self) -> bool:
         raise NotImplementedError
 
+    def newest(self) -> DataFrame:
+        """The rows of the slice that is newer than all others."""
+        raise NotImplementedError
+
     def touched(self) -> DataFrame:
         """The keys whose versions may change."""
         raise NotImplementedError
 
     def go_on(self) -> Written:
         """What is newer than everything else just goes on from the current versions."""
-        with self.sound_keys(), self.changes(self.fit.rows) as changes:
+        # What was published, not the query again: it may be slow, or give other rows.
+        with self.changes(self.newest()) as changes:
             if changes is None:
                 return self.nothing_new()
             with self.committing():
@@ -245,6 +250,11 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
     def is_newest(self) -> bool:
         latest = self.observations_at(self.before).agg(F.max(F.unix_micros(AT))).collect()[0][0]
         return latest is None or latest < int(self.at.timestamp() * 1_000_000)
+
+    def newest(self) -> DataFrame:
+        return self.slice_of(self.now).select(
+            *(quoted_name(name) for name in self.fit.rows.columns)
+        )
 
     def touched(self) -> DataFrame:
         columns = self.parts(self.fit.rows)

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from tranche.lake.columns import captured
 from tranche.lake.commit import Commit
 from tranche.lake.iceberg import attempted, published, slice_rows, table_facts
+from tranche.lake.observed import observed_name
 from tranche.lake.publishing import expire
 from tranche.lake.writer import side_table
 from tranche.model.asset import LakeTable
@@ -18,7 +19,8 @@ def recovered(
     session: SparkSession, table: LakeTable, partition: str | None, commit: Commit
 ) -> Written | None:
     """What readers see of it; None if nothing, and then nothing is left to be published either."""
-    session.sql(f"DROP TABLE IF EXISTS {quoted(side_table(table, commit))} PURGE")
+    for name in (table, observed_name(table)):
+        session.sql(f"DROP TABLE IF EXISTS {quoted(side_table(name, commit))} PURGE")
     facts = table_facts(session, table)
     if facts is None:
         return None

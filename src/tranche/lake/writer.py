@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -329,10 +329,6 @@ class SliceWriter:
 def side_table(table: LakeTable, commit: Commit) -> LakeTable:
     """Where an attempt's rows wait while the table cannot take them yet."""
     return replace(table, table=f"{table.table}{_SIDE}{commit.attempt.id}")
-
-
-def names(columns: Sequence[str]) -> str:
-    return ", ".join(quoted_name(name) for name in columns)
 
 
 def _failure(error: Exception) -> TrancheError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tranche.model.argument import Argument
-from tranche.model.asset import AssetUri, ColumnRef
+from tranche.model.asset import AssetUri, ColumnRef, LakeTable
 from tranche.model.data_test import DataTest
 from tranche.model.layout import Transform
 from tranche.model.partitioning import Partitioning
@@ -57,6 +57,25 @@ class Annotations:
         return dict(self.lines).get(word, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class ViolationQuery:
+    """A data test by script: the SELECT that returns the rows which violate it."""
+
+    name: str
+    """As the annotation names it."""
+    path: str
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRead:
+    """A column of a table that the SELECT reads for certain."""
+
+    table: LakeTable
+    column: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """One step's definition. `setup` runs first; `query` is the SELECT for one slice."""
@@ -71,6 +90,12 @@ class Script:
     writes: tuple[AssetUri, ...] = ()
     fingerprint: str = ""
     warnings: tuple[str, ...] = ()
+    violation_queries: tuple[ViolationQuery, ...] = ()
+    """The data tests by script, each once."""
+    columns: tuple[str, ...] | None = None
+    """The names of the columns that the SELECT returns; None if the text alone does not tell."""
+    columns_read: tuple[ColumnRead, ...] = ()
+    """Not all that it reads, only those that the text tells for certain."""
 
     @property
     def partitioning(self) -> Partitioning | None:
@@ -91,6 +116,9 @@ class Script:
     def label(self) -> str:
         """How people know its step: by the asset, else by the script."""
         return str(self.asset) if self.asset else self.name
+
+    def violation_query(self, name: str) -> ViolationQuery | None:
+        return next((query for query in self.violation_queries if query.name == name), None)
 
     def triggers_on(self) -> tuple[OnAsset, ...]:
         return tuple(t for t in self.annotations.triggers if isinstance(t, OnAsset))

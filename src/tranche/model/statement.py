@@ -41,6 +41,10 @@ class TableHole:
     table: LakeTable
     pinned: bool = True
     """Whether it is read at the snapshot that the table had when the step started."""
+    alias: str | None = None
+    """What its columns are called by when the text gives it no other name."""
+    qualifies: bool = False
+    """Whether it stands before a column, which it belongs to."""
 
 
 PathPart: TypeAlias = Text | KeyHole | ArgumentHole
@@ -56,7 +60,12 @@ class FileHole:
     line: int = 0
 
 
-Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole
+@dataclass(frozen=True, slots=True)
+class SliceHole:
+    """Where the name of the rows under test goes, in a data test."""
+
+
+Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole | SliceHole
 
 StatementKind: TypeAlias = Literal["select", "setup", "other"]
 

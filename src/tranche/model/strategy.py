@@ -12,6 +12,9 @@ PARTITION_COLUMN = "_tranche_partition"
 
 HISTORY_COLUMNS = ("valid_from", "valid_to", "is_current")
 
+CURRENT_SUFFIX = "_current"
+"""What the name of a history's current rows ends with."""
+
 SchemaPolicy: TypeAlias = Literal["fail", "warn", "sync", "ignore"]
 
 

@@ -26,6 +26,12 @@ class Graph:
         name = self.producers.get(asset)
         return self.scripts[name] if name is not None else None
 
+    def owner(self, asset: AssetUri) -> AssetUri:
+        """The asset that the ledger knows: of a history's current rows it is the history."""
+        script = self.producer(asset)
+        made = script.asset if script is not None else None
+        return asset if made is None else made
+
     def ancestors(self, names: Iterable[str]) -> frozenset[str]:
         return _closure(names, self.upstream)
 

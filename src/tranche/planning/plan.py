@@ -224,7 +224,7 @@ class _Planner:
             wanted = key if upstream is not None else None
             if upstream is not None and key is not None and script.partitioning is not None:
                 self.check_carries_back(script, script.partitioning, trigger.asset, upstream, key)
-            found = self.state.partition(str(trigger.asset), wanted)
+            found = self.state.partition(str(self.graph.owner(trigger.asset)), wanted)
             if found is None or found.materialization is None:
                 lacking.append(
                     str(trigger.asset) if wanted is None else f"{trigger.asset} {wanted}"
@@ -274,11 +274,12 @@ class _Planner:
         return tuple(values)
 
     def inputs(self, script: Script, key: str | None) -> list[InputKey]:
-        return [
-            InputKey(asset, self.input_key(script, asset, key))
+        found = (
+            InputKey(self.graph.owner(asset), self.input_key(script, asset, key))
             for asset in script.reads
             if asset not in script.writes
-        ]
+        )
+        return list(dict.fromkeys(found))
 
     def input_key(self, script: Script, asset: AssetUri, key: str | None) -> str | None:
         upstream = self.graph.producer(asset)

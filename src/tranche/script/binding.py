@@ -18,11 +18,14 @@ from tranche.model.statement import (
     ArgumentHole,
     FileHole,
     KeyHole,
+    SliceHole,
     Statement,
     TableHole,
     Text,
 )
 
+SLICE_VIEW = "_tranche_slice"
+"""What the rows under test are called in the session of their tests."""
 _KEY = "_tranche_key"
 _ARGUMENT = "_tranche_argument_"
 _ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}|/")
@@ -70,6 +73,8 @@ def bind(
                 pieces.append(table(part))
             case FileHole():
                 pieces.append(files(part))
+            case SliceHole():
+                pieces.append(quoted_name(SLICE_VIEW))
             case _:
                 assert_never(part)
     return Bound("".join(pieces), parameters)

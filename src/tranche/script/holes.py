@@ -74,7 +74,8 @@ def cut(source: Source, annotations: Annotations, item: Parsed, *, pinned: bool)
     refs = list(_refs(source, item))
     for ref in refs:
         keep = pinned and not (ref.written or ref.travels or ref.metadata)
-        holes.append((ref.start, ref.end, TableHole(ref.table, pinned=keep)))
+        alias = ref.parts[-1] if keep and not ref.aliased else None
+        holes.append((ref.start, ref.end, TableHole(ref.table, pinned=keep, alias=alias)))
         if ref.metadata is not None:
             holes.append((ref.end, ref.end, Text(f".`{ref.metadata}`")))
     if item.tree is not None:
@@ -279,7 +280,7 @@ def _qualifiers(tree: exp.Expr, refs: list[TableRef]) -> Iterator[Hole]:
                 continue
             start, end = parts[0].meta.get("start"), parts[size - 1].meta.get("end")
             if start is not None and end is not None:
-                yield start, end + 1, TableHole(table, pinned=False)
+                yield start, end + 1, TableHole(table, pinned=False, qualifies=True)
             break
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -62,6 +62,8 @@ class TableRef:
     travels: bool = False
     """Whether the text itself says which snapshot it reads."""
     written: bool = False
+    aliased: bool = False
+    """Whether the text gives it another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ def table_refs(tree: exp.Expr, names: Names) -> Iterator[TableRef | BadName]:
             yield bad
             continue
         travels = node.args.get("version") is not None or node.args.get("when") is not None
-        yield resolve(parts, start, end, names, travels=travels, written=is_written(node))
+        found = resolve(parts, start, end, names, travels=travels, written=is_written(node))
+        aliased = bool(node.alias)
+        yield replace(found, aliased=aliased) if isinstance(found, TableRef) else found
 
 
 def _no_table(parts: tuple[str, ...], start: int, *, quoted: bool) -> BadName | None:

@@ -18,7 +18,7 @@ from tranche.model.partitioning import (
     TimePartitioning,
 )
 from tranche.model.script import Annotations, Script
-from tranche.model.strategy import PARTITION_COLUMN, History
+from tranche.model.strategy import CURRENT_SUFFIX, PARTITION_COLUMN, History
 from tranche.script.annotations import read_header
 from tranche.script.lakes import Lakes, unknown_lakes
 from tranche.script.read import ScriptRead
@@ -62,7 +62,7 @@ def _made(annotations: Annotations) -> list[AssetUri]:
     if made is None:
         return []
     if isinstance(made.strategy, History) and isinstance(made.asset, LakeTable):
-        return [made.asset, replace(made.asset, table=f"{made.asset.table}_current")]
+        return [made.asset, replace(made.asset, table=f"{made.asset.table}{CURRENT_SUFFIX}")]
     return [made.asset]
 
 
