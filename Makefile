@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test fault check bench lock format clean
+.PHONY: help demo test slow fault check bench lock format clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -20,7 +20,11 @@ demo: $(READY) ## Make a shop, run several days of it, show what came out
 
 test: $(READY) ## Run all tests but the slow suites
 	@sh scripts/java
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+
+slow: $(READY) ## Run the tests that `make test` leaves out: more combinations on Spark
+	@sh scripts/java
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m slow
 
 fault: $(READY) ## Kill runs at every point, and see that nothing is lost (slow)
 	@sh scripts/java

@@ -11,6 +11,7 @@ from typing import Protocol
 from tranche.model.asset import LakeTable
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.layout import SetLayout
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -99,7 +100,7 @@ class Engine(Protocol):
         """
         ...
 
-    def query(self, text: str, *, limit: int) -> Rows:
+    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
         """Any statement, against the project's lakes."""
         ...
 
@@ -115,7 +116,7 @@ class Engine(Protocol):
 
 
 class PartitionReader(Protocol):
-    """Questions about where keys stand. None of them enumerates more than it returns."""
+    """Questions about where keys and columns stand. None enumerates more than it returns."""
 
     def partition(self, asset: str, partition: str | None) -> PartitionState | None: ...
 
@@ -133,6 +134,10 @@ class PartitionReader(Protocol):
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         """How many keys of each asset stand at each status."""
+        ...
+
+    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
+        """The versions of an asset's columns, latest first."""
         ...
 
     def close(self) -> None: ...
@@ -161,10 +166,6 @@ class StateReader(PartitionReader, Protocol):
 
     def violations(self, materialization: str) -> Sequence[DataTestResult]:
         """The tests of an entry that something violated, with their samples."""
-        ...
-
-    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
-        """The versions of an asset's columns, latest first."""
         ...
 
     def staged(self, attempt: str) -> Sequence[Materialization]:

@@ -10,14 +10,19 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from tranche.errors import NotPartitioned, ScriptFaults, UnknownTarget
+from tranche.errors import NotPartitioned, ScriptFaults, StateError, UnknownTarget, UsageError
 from tranche.model.asset import BadAddress, LakeTable, parse_address
+from tranche.model.columns import ColumnChange, SchemaVersion, column_change
+from tranche.model.data_test import DataTestResult
+from tranche.model.layout import SetLayout
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
 from tranche.model.rows import Rows
-from tranche.model.run import PartitionState
+from tranche.model.run import Materialization, PartitionState
 from tranche.model.script import Script
+from tranche.model.strategy import History
 from tranche.planning.available import not_built_yet
+from tranche.planning.column_drift import dropped_columns, reads_of_others
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import build_plan
 from tranche.planning.targets import find_target
@@ -27,6 +32,10 @@ from tranche.project.load import load_project
 from tranche.run.runner import PATIENCE, Progress, RunResult, run_plan
 
 _PAGE = 500
+_CHECK_PATIENCE = 2.0
+"""Seconds that a check waits for the state, which it can do without."""
+_LOG = 100
+"""How many attempts of a key are looked at."""
 
 
 def now() -> datetime:
@@ -53,12 +62,13 @@ def open_state(project: Project, *, create: bool) -> Iterator[StateStore]:
 
 
 @contextmanager
-def open_partitions(project: Project) -> Iterator[PartitionReader]:
-    """Where keys stand, and nothing else of the state: opened faster than all of it."""
+def open_partitions(project: Project, *, timeout: float | None = None) -> Iterator[PartitionReader]:
+    """Where keys and columns stand, and nothing else of the state: opened faster than all of it."""
     from tranche.state.opening import open_partitions as opened
 
     settings = project.settings
-    reader = opened(settings.state_url, root=Path(settings.root))
+    patience = {} if timeout is None else {"timeout": timeout}
+    reader = opened(settings.state_url, root=Path(settings.root), **patience)
     try:
         yield reader
     finally:
@@ -87,15 +97,29 @@ class CheckReport:
 
 
 def check(project: Project) -> CheckReport:
-    """The faults of all scripts, and what this version cannot run yet."""
+    """The faults of all scripts, what this version cannot run yet, and what runs have shown."""
     warnings = [warning for script in project.scripts for warning in script.warnings]
+    warnings += _dropped_columns(project)
     for script in project.scripts:
         missing = not_built_yet(script)
         if missing is not None:
             warnings.append(f"{script.path}: {missing}")
     return CheckReport(
-        project.scripts, tuple(str(fault) for fault in project.faults), tuple(warnings)
+        project.scripts,
+        tuple(str(fault) for fault in project.faults),
+        tuple(dict.fromkeys(warnings)),
     )
+
+
+def _dropped_columns(project: Project) -> tuple[str, ...]:
+    """What the state says about columns. A check is of scripts, so it does without one."""
+    if not reads_of_others(project):
+        return ()
+    try:
+        with open_partitions(project, timeout=_CHECK_PATIENCE) as state:
+            return dropped_columns(project, state)
+    except StateError as error:
+        return (f"columns were not compared with those of past runs: {error}",)
 
 
 def plan(project: Project, request: Request, state: StateReader) -> Plan:
@@ -203,8 +227,23 @@ def show(
     project: Project, engine: Engine, asset: str, partition: str | None, *, limit: int
 ) -> tuple[LakeTable, Rows]:
     """The first rows of a table, or of one slice of it."""
-    table, key = show_target(project, asset, partition)
+    table, key = preview_target(project, asset, partition)
     return table, engine.preview(table, key, limit=limit)
+
+
+def preview_target(
+    project: Project, asset: str, partition: str | None
+) -> tuple[LakeTable, str | None]:
+    """What `show` shows rows of, checked before Spark starts."""
+    table, key = show_target(project, asset, partition)
+    producer = build_graph(project.scripts).producer(table)
+    made = producer.annotations.materialize if producer is not None else None
+    if key is not None and made is not None and isinstance(made.strategy, History):
+        raise NotPartitioned(
+            f"{table} has versions, whose rows belong to no single partition",
+            "leave --partition out, or ask for a time with tranche sql",
+        )
+    return table, key
 
 
 def show_target(
@@ -221,7 +260,75 @@ def show_target(
     return table, partitioning.validate(partition)
 
 
-def resolve_sql(project: Project, text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Violations:
+    """What data tests found in the latest attempt at a key in which they found anything."""
+
+    asset: str
+    partition: str | None
+    entry: Materialization | None = None
+    """The attempt; None if there is none."""
+    tests: tuple[DataTestResult, ...] = ()
+    since: Materialization | None = None
+    """A later attempt, which passed them all."""
+
+
+def violations(
+    project: Project, state: StateReader, asset: str, partition: str | None
+) -> Violations:
+    """The rows that violated data tests, as they were kept."""
+    table, key = show_target(project, asset, partition)
+    producer = build_graph(project.scripts).producer(table)
+    if key is None and producer is not None and producer.partitioning is not None:
+        raise UsageError(
+            f"{table} has partitions, and --violations shows those of one",
+            f"name it with --partition; tranche status {table} lists those that failed",
+        )
+    # A history's current rows have no attempts of their own.
+    name = str(producer.asset if producer is not None else table)
+    log = state.materializations(name, key, limit=_LOG)
+    for entry in log:
+        if any(test.violations for test in entry.tests):
+            since = log[0] if log[0] is not entry and log[0].status == "succeeded" else None
+            return Violations(name, key, entry, tuple(state.violations(entry.id)), since)
+    return Violations(name, key)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsVersion:
+    """The columns that an asset had from one run on, and how they differ from those before."""
+
+    version: SchemaVersion
+    change: ColumnChange | None
+    """None for the first version."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsLog:
+    """Versions of an asset's columns, latest first."""
+
+    asset: str
+    versions: tuple[ColumnsVersion, ...]
+    more: bool
+
+
+def columns_log(project: Project, state: PartitionReader, asset: str, *, limit: int) -> ColumnsLog:
+    graph = build_graph(project.scripts)
+    name = str(graph.owner(find_asset(project, asset)))
+    found = state.schemas(name, limit=limit + 1)
+    versions = tuple(
+        ColumnsVersion(
+            version,
+            column_change(found[number + 1].columns, version.columns)
+            if number + 1 < len(found)
+            else None,
+        )
+        for number, version in enumerate(found)
+    )
+    return ColumnsLog(name, versions[:limit], more=len(found) > limit)
+
+
+def resolve_sql(project: Project, text: str) -> str | SetLayout:
     """A statement with the names of lakes resolved, before Spark starts."""
     from tranche.script.adhoc import resolved_statement
     from tranche.script.names import Lakes

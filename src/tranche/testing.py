@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from tranche.errors import NotBuiltYet, SourceMissing
 from tranche.model.asset import LakeTable
+from tranche.model.layout import SetLayout
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt
@@ -43,7 +44,7 @@ class MemoryEngine:
     def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
         return self.published.get(attempt.id)
 
-    def query(self, text: str, *, limit: int) -> Rows:
+    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
         raise NotBuiltYet("an engine in memory runs no SQL", "use a Spark session")
 
     def preview(self, table: LakeTable, partition: str | None, *, limit: int) -> Rows:

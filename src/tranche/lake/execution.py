@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -10,16 +11,17 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from tranche.errors import NotBuiltYet, Place, SourceMissing
-from tranche.lake.audit import run_data_tests
+from tranche.lake.audit import check_data_tests, run_data_tests
 from tranche.lake.columns import captured
 from tranche.lake.commit import commit_of
 from tranche.lake.failures import comes_from_spark, explained
 from tranche.lake.history import HistoryWriter
-from tranche.lake.iceberg import at_snapshot, existing_columns, table_facts
+from tranche.lake.iceberg import at_snapshot, table_facts
 from tranche.lake.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lake.rows import fetch
 from tranche.lake.strategies import AppendWriter, MergeWriter, ReplaceWriter
 from tranche.lake.target import Target, target_of
+from tranche.lake.under_test import UnderTest, expected_rows
 from tranche.lake.versions import CURRENT
 from tranche.lake.writer import SliceWriter
 from tranche.model.asset import LakeTable
@@ -64,6 +66,8 @@ class Execution:
         self.pinned: dict[LakeTable, str | None] = {}
         self.histories: dict[LakeTable, bool] = {}
         self.sources: dict[str, str] = {}
+        self.path = step.script.path
+        """The file whose statement is at work."""
         self.views = 0
         self.writer: SliceWriter | None = None
         self.result: Rows | None = None
@@ -94,10 +98,13 @@ class Execution:
         tests = self.step.script.annotations.data_tests
         target = target_of(self.step, made)
         self.writer = self.writer_for(target, tested=bool(tests))
+        around = UnderTest(self, target)
+        if tests:
+            check_data_tests(expected_rows(self.writer, rows), tests, around)
         candidate = self.writer.stage(rows)
         results: tuple[DataTestResult, ...] = ()
         if candidate.rows is not None:
-            results = run_data_tests(candidate.rows, tests, self.step.script.path, self.current)
+            results = run_data_tests(candidate.rows, tests, around)
         return Staged(sources=self.sources, tests=results, warnings=candidate.warnings)
 
     def writer_for(self, target: Target, *, tested: bool) -> SliceWriter:
@@ -145,19 +152,21 @@ class Execution:
             return Written()
         return Written(snapshot=facts.snapshot, columns=captured(facts.columns))
 
-    def current(self, table: LakeTable) -> DataFrame:
-        """A table that a data test refers to, as readers see it."""
-        if existing_columns(self.session, table) is None:
-            raise SourceMissing(
-                f"{table} does not exist, and a data test of {self.step.script.path} refers to it",
-                "run the script that makes it, or correct the name",
-            )
-        return self.session.table(quoted(table))
-
-    def sql(self, statement: Statement) -> DataFrame:
-        bound = bind(statement, self.values, table=self.table, files=self.files)
+    def sql(
+        self, statement: Statement, table: Callable[[TableHole], str] | None = None
+    ) -> DataFrame:
+        bound = bind(statement, self.values, table=table or self.table, files=self.files)
         parameters = dict(bound.parameters)
         return self.located(statement.line, lambda: self.session.sql(bound.text, args=parameters))
+
+    @contextmanager
+    def reading(self, path: str) -> Iterator[None]:
+        """What is wrong in here is wrong in another file than the script."""
+        before, self.path = self.path, path
+        try:
+            yield
+        finally:
+            self.path = before
 
     def located(self, line: int, act: Callable[[], _T]) -> _T:
         """Runs something; what Spark says against it gets its place in the script."""
@@ -166,9 +175,8 @@ class Execution:
         except Exception as error:
             if not comes_from_spark(error):
                 raise
-            path = self.step.script.path
             secrets = self.settings.secrets
-            raise explained(error, path=path, line=line, secrets=secrets) from error
+            raise explained(error, path=self.path, line=line, secrets=secrets) from error
 
     def table(self, hole: TableHole) -> str:
         """The table's identifier, at the snapshot that it had when this step first looked."""
@@ -236,7 +244,7 @@ class Execution:
             raise SourceMissing(
                 f"Spark does not read {name!r}: to it, names that begin with _ or . are hidden",
                 "give the file another name",
-                place=Place(self.step.script.path, hole.line),
+                place=Place(self.path, hole.line),
             )
         if path.startswith("/"):
             return path

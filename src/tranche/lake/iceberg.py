@@ -32,7 +32,6 @@ MADE_BY = "tranche.made-by"
 _OF_ATTEMPT = """\
 SELECT CAST(snapshot_id AS STRING) AS id, summary, CAST(unix_micros(committed_at) AS STRING) AS at
 FROM {}.snapshots WHERE summary['tranche.attempt'] = :attempt
-ORDER BY committed_at DESC LIMIT 1
 """
 _SEEN = """\
 SELECT CAST(s.snapshot_id AS STRING) AS id, s.summary,
@@ -41,12 +40,11 @@ FROM {0}.snapshots AS s
 JOIN {0}.history AS h ON h.snapshot_id = s.snapshot_id AND h.is_current_ancestor
 WHERE s.summary['tranche.attempt'] = :attempt OR s.summary['wap.id'] = :publication
    OR s.summary['published-wap-id'] = :publication
-ORDER BY h.made_current_at DESC LIMIT 1
 """
-_SLICE_ROWS = """\
-SELECT coalesce(sum(record_count), 0) AS rows, count_if(content <> 0) AS deletes
-FROM {0}.files{1} WHERE {2}
+_FILES = """\
+SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} = :key
 """
+_TOTALS = "SELECT summary FROM {}.snapshots WHERE snapshot_id = :snapshot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +117,34 @@ def published(session: SparkSession, table: LakeTable, commit: Commit) -> Snapsh
 
 
 def slice_rows(
-    session: SparkSession, table: LakeTable, partition: str | None, *, snapshot: str | None = None
+    session: SparkSession, table: LakeTable, partition: str | None, snapshot: str | None
 ) -> int | None:
     """How many rows a slice has, from the table's metadata; None if only a scan could tell."""
-    condition = "true"
-    arguments = {}
-    if partition is not None:
-        condition = f"partition.{PARTITION_COLUMN} = :key"
-        arguments["key"] = partition
-    version = "" if snapshot is None else f" VERSION AS OF {int(snapshot)}"
-    statement = _SLICE_ROWS.format(quoted(table), version, condition)
-    row = session.sql(statement, args=arguments).collect()[0]
-    return None if row["deletes"] else int(row["rows"])
+    if snapshot is None:
+        return 0
+    if partition is None:
+        statement = _TOTALS.format(quoted(table))
+        found = session.sql(statement, args={"snapshot": int(snapshot)}).collect()
+        summary: Mapping[str, str] = found[0]["summary"] if found else {}
+        if "total-records" not in summary or summary.get("total-delete-files", "0") != "0":
+            return None
+        return int(summary["total-records"])
+    statement = _FILES.format(quoted(table), int(snapshot), PARTITION_COLUMN)
+    # Added up here: a slice has few files, and Spark would shuffle them for it.
+    files = session.sql(statement, args={"key": partition}).collect()
+    if any(file["content"] != 0 for file in files):
+        return None
+    return sum(int(file["record_count"]) for file in files)
+
+
+def parent_of(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
+    """The snapshot that another one was written on."""
+    found = session.sql(
+        f"SELECT CAST(parent_id AS STRING) AS id FROM {quoted(table)}.snapshots"  # noqa: S608
+        " WHERE snapshot_id = :snapshot",
+        args={"snapshot": int(snapshot)},
+    ).collect()
+    return found[0]["id"] if found else None
 
 
 def make_namespace(session: SparkSession, table: LakeTable) -> None:
@@ -150,8 +164,9 @@ def at_snapshot(table: LakeTable, snapshot: str) -> str:
 
 
 def _snapshot(found: list[Row]) -> Snapshot | None:
+    """The latest of them."""
     if not found:
         return None
-    row = found[0]
+    row = max(found, key=lambda row: int(row["at"]))
     at = datetime.fromtimestamp(int(row["at"]) / 1_000_000, UTC)
     return Snapshot(row["id"], row["summary"], at)

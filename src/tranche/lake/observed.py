@@ -76,6 +76,7 @@ class ObservedHistoryWriter(HistoryWriter):
             written = self.committed(lambda: self.create(self.all_versions()))
         else:
             self.alter(self.fitted(self.fit.rows, history))
+            self.lay_out(history)
             written = self.committed(lambda: self.renew(history))
         self.note()
         make_current_view(self.session, self.table)

@@ -22,7 +22,8 @@ from tranche.script.binding import quoted, quoted_name
 
 _PICKABLE = {"replace-partitions": "true"}
 """Says that the commit replaces whole partitions, as it does: others may then have changed other
-partitions of the table in the meantime. Iceberg checks that nobody changed the same ones."""
+partitions of the table in the meantime. Iceberg checks that nobody changed the same ones, but looks
+only at those to which the commit adds rows. Where a layout splits a slice, that is not all of it."""
 
 _CONFLICT = (
     "Cannot cherry-pick replace partitions with changed partition",
@@ -44,9 +45,13 @@ def allow_staging(session: SparkSession, table: LakeTable, facts: TableFacts) ->
 
 
 @contextmanager
-def staging(session: SparkSession, commit: Commit) -> Iterator[None]:
-    """Whatever is written to a table in here is staged and not seen by its readers."""
-    settings = {f"{_PROPERTY}{k}": v for k, v in {**commit.properties(), **_PICKABLE}.items()}
+def staging(session: SparkSession, commit: Commit, *, split: bool = False) -> Iterator[None]:
+    """Whatever is written to a table in here is staged and not seen by its readers.
+
+    A slice that is split over several partitions can be picked only while the table does not move.
+    """
+    properties = {**commit.properties(), **({} if split else _PICKABLE)}
+    settings = {f"{_PROPERTY}{k}": v for k, v in properties.items()}
     settings["spark.wap.id"] = commit.publication
     for name, value in settings.items():
         session.conf.set(name, value)
@@ -72,7 +77,7 @@ def pick(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
     """Makes a staged commit visible, and returns the snapshot that readers see since.
 
     None if that is not done by picking: another attempt of the step was published before, or the
-    commit only removes rows and the table has moved.
+    table has moved and the commit only removes rows, or is of a slice that a layout splits.
     """
     lake, schema, name = table.parts
     try:

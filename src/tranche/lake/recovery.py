@@ -32,7 +32,7 @@ def recovered(
             expire(session, table, staged.id)
         return None
     return Written(
-        rows=slice_rows(session, table, partition if facts.sliced else None, snapshot=found.id),
+        rows=slice_rows(session, table, partition if facts.sliced else None, found.id),
         snapshot=found.id,
         committed_at=found.at,
         columns=captured(facts.columns),

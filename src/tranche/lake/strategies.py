@@ -35,6 +35,9 @@ class ReplaceWriter(SliceWriter):
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
         return commit.count("added-records")
 
+    def written_again(self, staged: Snapshot) -> Written:
+        return self.copied(staged)
+
 
 class AppendWriter(SliceWriter):
     """The rows come to those which are there."""
@@ -89,6 +92,9 @@ class MergeWriter(SliceWriter):
 
     def unchanged(self, staged: Snapshot) -> bool:
         return merged_nothing(staged)
+
+    def written_again(self, staged: Snapshot) -> Written:
+        return self.copied(staged)
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
         assert self.side is not None

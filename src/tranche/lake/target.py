@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tranche.errors import NotBuiltYet, ResolutionError
+from tranche.errors import NotBuiltYet, Place, ResolutionError
 from tranche.model.asset import LakeTable
 from tranche.model.layout import Transform
 from tranche.model.plan import Step
@@ -24,6 +24,7 @@ class Target:
     policy: SchemaPolicy
     layout: tuple[Transform, ...] | None = None
     """None if the script says nothing about it."""
+    layout_place: Place | None = None
 
     @property
     def rebuilds(self) -> bool:
@@ -41,11 +42,13 @@ def target_of(step: Step, made: Materialize) -> Target:
     # A history is one table of versions; only what it was derived from has slices.
     sliced = partitioned and not isinstance(made.strategy, History)
     rebuilds = isinstance(made.strategy, Replace) and not sliced
+    annotations = step.script.annotations
     return Target(
         table=table,
         strategy=made.strategy,
         sliced=sliced,
         partition=step.partition,
         policy=made.on_schema_change or ("sync" if rebuilds else "fail"),
-        layout=step.script.annotations.layout or None,
+        layout=annotations.layout or None,
+        layout_place=Place(step.script.path, annotations.line("layout")),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,15 +24,29 @@ from tranche.lake.iceberg import (
     at_snapshot,
     existing_columns,
     make_namespace,
+    parent_of,
     published,
     slice_rows,
     table_facts,
     with_properties,
 )
 from tranche.lake.keys import REFUSAL, bad_keys
+from tranche.lake.layout import (
+    LAYOUT,
+    columns_to_be,
+    creation,
+    evolve,
+    fitted_layout,
+    forget,
+    lay_out,
+    partition_columns,
+    recreation,
+    with_slice,
+)
 from tranche.lake.publishing import allow_staging, pick, staged_snapshot, staging
 from tranche.lake.target import Target
 from tranche.model.asset import LakeTable
+from tranche.model.layout import Transform, canonical
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written
 from tranche.script.binding import quoted, quoted_name
@@ -75,6 +89,10 @@ class SliceWriter:
         self.idle = False
         """Whether it is known already that there is nothing to write."""
         self.metrics: Observation | None = None
+        self.layout: tuple[Transform, ...] | None = None
+        """What the script asks for, as the table spells it."""
+        self.split = False
+        """Whether the table's layout splits slices."""
 
     def stage(self, rows: DataFrame) -> Candidate:
         """Gets the slice ready, unseen by readers."""
@@ -151,25 +169,53 @@ class SliceWriter:
             return self.create(rows)
         fitted = self.fitted(rows, facts)
         if fitted.rebuild:
-            with_properties(self.direct(fitted.rows)).createOrReplace()
-            return self.seen()
+            return self.rebuild(fitted.rows, facts)
         self.alter(fitted)
         if not self.always_staged:
+            self.lay_out(facts)
             return self.overwrite(fitted.rows)
         self.write_staged(fitted.rows, facts)
         return self.nothing_new() if self.staged is None else self.picked(self.staged)
 
     def create(self, rows: DataFrame) -> Written:
         make_namespace(self.session, self.table)
-        writer = with_properties(self.direct(self.first(rows)))
-        if self.target.sliced:
-            writer = writer.partitionedBy(F.col(PARTITION_COLUMN))
-        writer.create()
+        first = self.first(rows)
+        fields = with_slice(self.layout or (), sliced=self.target.sliced)
+        made = creation(fields, first.columns)
+        self.split = bool(self.layout)
+        self.laid_out(self.direct(first), made.stated).create()
+        if made.later:
+            evolve(self.session, self.table, fields)
         return self.seen()
 
-    def overwrite(self, rows: DataFrame) -> Written:
-        self.direct(rows).overwrite(self.slice_condition())
+    def rebuild(self, rows: DataFrame, facts: TableFacts) -> Written:
+        """Makes the table anew, with other columns."""
+        made = recreation(self.session, self.table, self.layout, facts, rows.schema)
+        self.laid_out(self.direct(rows), made.stated).createOrReplace()
+        if made.later:
+            evolve(self.session, self.table, (*made.stated, *made.later))
+        if self.layout is None and LAYOUT in facts.properties:
+            forget(self.session, self.table)
         return self.seen()
+
+    def laid_out(self, writer: DataFrameWriterV2, fields: Sequence[Transform]) -> DataFrameWriterV2:
+        """Writes a table that begins with these fields."""
+        stated = {} if self.layout is None else {LAYOUT: canonical(self.layout)}
+        made = with_properties(writer, **stated)
+        return made.partitionedBy(*partition_columns(fields)) if fields else made
+
+    def overwrite(self, rows: DataFrame, *, since: str | None = None) -> Written:
+        """Replaces the slice; not if it was changed since a snapshot, where one is given."""
+        writer = self.direct(rows)
+        if since is not None:
+            checks = {"validate-from-snapshot-id": since, "isolation-level": "serializable"}
+            writer = writer.options(**checks)
+        writer.overwrite(self.slice_condition())
+        return self.seen()
+
+    def lay_out(self, facts: TableFacts) -> None:
+        """Sees to it that what is written next has the layout of the script."""
+        self.split = lay_out(self.session, self.table, self.layout, facts)
 
     def direct(self, rows: DataFrame) -> DataFrameWriterV2:
         """Readers see it with its commit. It has the publication's id, so that none comes after."""
@@ -179,7 +225,8 @@ class SliceWriter:
 
     def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
         allow_staging(self.session, self.table, facts)
-        with self.sound_keys(), staging(self.session, self.commit):
+        self.lay_out(facts)
+        with self.sound_keys(), staging(self.session, self.commit, split=self.split):
             self.enter(rows)
         self.staged = staged_snapshot(self.session, self.table, self.commit)
 
@@ -208,9 +255,13 @@ class SliceWriter:
     # Frames
 
     def fitted(self, rows: DataFrame, facts: TableFacts | None) -> Fit:
-        if facts is None:
-            return Fit(rows)
-        return fit(self.target, rows, facts.columns, self.managed)
+        fitted = Fit(rows)
+        if facts is not None:
+            fitted = fit(self.target, rows, facts.columns, self.managed)
+        if self.target.layout is not None:
+            columns = columns_to_be(fitted, facts, self.managed)
+            self.layout = fitted_layout(self.target.layout, columns, self.target.layout_place)
+        return fitted
 
     def watched(self, rows: DataFrame) -> DataFrame:
         """The rows, whose digest comes with the write."""
@@ -224,7 +275,7 @@ class SliceWriter:
 
     def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         writer = self.with_key(rows).writeTo(quoted(self.table))
-        if not self.target.sliced or self.target.layout:
+        if not self.target.sliced or self.split:
             return writer
         # Rows of one slice need no shuffle to be clustered, and no writer for every slice.
         return writer.options(**{"distribution-mode": "none", "fanout-enabled": "false"})
@@ -261,8 +312,16 @@ class SliceWriter:
         found = published(self.session, self.table, self.commit)
         if found is not None:
             return self.written(found.id, found, found.at)
-        # Only rows were removed, and the table has moved: nothing is lost by doing it again.
-        return self.overwrite(self.staged_slice())
+        return self.written_again(staged)
+
+    def written_again(self, staged: Snapshot) -> Written:
+        """Writes what was staged to a table that has moved since, if only other slices have."""
+        raise CommitLost(f"another writer changed {self.table} in the meantime", "run it again")
+
+    def copied(self, staged: Snapshot) -> Written:
+        """The slice as it was staged, unless somebody changed it since."""
+        since = parent_of(self.session, self.table, staged.id)
+        return self.overwrite(self.staged_slice(), since=since)
 
     def nothing_new(self) -> Written:
         facts = table_facts(self.session, self.table)
@@ -288,7 +347,7 @@ class SliceWriter:
 
     def count(self, snapshot: str | None) -> int:
         key = self.target.partition if self.target.sliced else None
-        rows = slice_rows(self.session, self.table, key, snapshot=snapshot)
+        rows = slice_rows(self.session, self.table, key, snapshot)
         return self.current_slice().count() if rows is None else rows
 
     def committed(self, write: Callable[[], Written]) -> Written:

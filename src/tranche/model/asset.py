@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 DEFAULT_SCHEMA = "default"
 PARTITION_TOKEN = "{partition}"
+SLICE_TOKEN = "{slice}"
 
 _LAKE_SCHEMES = ("lake", "ducklake")
 _FILE_SCHEMES = ("file", "s3")

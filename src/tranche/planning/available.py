@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tranche.model.data_test import ScriptTest
 from tranche.model.mapping import Mapper
 from tranche.model.partitioning import Composite, TimePartitioning
 from tranche.model.script import Script
@@ -16,10 +15,6 @@ def not_built_yet(script: Script) -> str | None:
         return "Python scripts cannot be run yet"
     if annotations.dialect != "spark":
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
-    if any(isinstance(test.rule, ScriptTest) for test in annotations.data_tests):
-        return "data tests by script cannot be run yet, and a slice is not published untested"
-    if annotations.layout:
-        return "layouts cannot be applied yet"
     if isinstance(partitioning, Composite):
         return "partitionings of several dimensions cannot be run yet"
     if isinstance(partitioning, TimePartitioning) and partitioning.lookback:

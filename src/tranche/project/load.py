@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
 from tranche.errors import Fault, Place
-from tranche.model.data_test import ScriptTest
 from tranche.model.project import Project, Settings
 from tranche.model.script import Script
 from tranche.planning.graph import graph_faults
 from tranche.project.cache import ScriptCache
 from tranche.project.config import PIPELINES
+from tranche.project.data_tests import with_data_tests
+from tranche.project.text import read_text
 from tranche.script.read import ScriptRead
-
-RULES = ("unique", "not_null", "accepted_values", "relationships")
 
 
 def load_project(settings: Settings) -> Project:
@@ -35,16 +33,18 @@ def load_project(settings: Settings) -> Project:
             broken.add(name)
         elif read.script is not None:
             scripts.append(read.script)
+    tested = with_data_tests(scripts, settings, cache)
+    scripts = tested.scripts
     cache.save()
+    faults += tested.faults
     faults += _same_names(scripts)
-    faults += _missing_tests(root, scripts)
     faults += graph_faults(scripts)
     paths = {fault.place.path for fault in faults}
     broken |= {script.name for script in scripts if script.path in paths}
     return Project(
         settings=settings,
         scripts=tuple(script for script in scripts if script.name not in broken),
-        faults=tuple(sorted(faults)),
+        faults=tuple(sorted(set(faults))),
         broken=tuple(sorted(broken)),
     )
 
@@ -58,15 +58,9 @@ def _files(root: Path) -> list[Path]:
 
 
 def _read(file: Path, name: str, path: str, settings: Settings, cache: ScriptCache) -> ScriptRead:
-    try:
-        raw = file.read_bytes()
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        return ScriptRead(None, (Fault(Place(path, line), "no UTF-8 text", "save it as UTF-8"),))
-    except OSError as error:
-        what = f"cannot be read: {error.strerror}"
-        return ScriptRead(None, (Fault(Place(path), what, "check its permissions"),))
+    raw, text, fault = read_text(file, path)
+    if fault is not None:
+        return ScriptRead(None, (fault,))
     key = cache.key(path, raw)
     known = cache.get(key)
     if isinstance(known, ScriptRead):
@@ -105,27 +99,3 @@ def _same_names(scripts: list[Script]) -> Iterator[Fault]:
                 f"the script {script.name!r} is {other.path} too",
                 "rename one of the two files",
             )
-
-
-def _missing_tests(root: Path, scripts: list[Script]) -> Iterator[Fault]:
-    """Data tests that name a script which is not there."""
-    for script in scripts:
-        for test in script.annotations.data_tests:
-            if not isinstance(test.rule, ScriptTest):
-                continue
-            name = test.rule.script.removesuffix(".sql")
-            if not _is_script(root, name):
-                near = get_close_matches(name, RULES, n=1)
-                hint = (
-                    f"did you mean {near[0]!r}, which takes a column?"
-                    if near
-                    else f"make {PIPELINES}/{name}.sql, or use {', '.join(RULES)}"
-                )
-                what = f"no data test and no script is called {name!r}"
-                yield Fault(Place(script.path, test.line), what, hint)
-
-
-def _is_script(root: Path, name: str) -> bool:
-    if name.startswith("/") or ".." in name.split("/"):
-        return False
-    return any((folder / f"{name}.sql").is_file() for folder in (root / PIPELINES, root))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tranche.model.asset import ColumnRef, LakeTable
 from tranche.model.data_test import (
     AcceptedValues,
     DataTest,
@@ -61,11 +62,21 @@ def _rule(name: str, rest: str) -> Rule:
             subject, arrow, target = rest.partition("->")
             if not arrow:
                 raise _form(name)
-            return Relationship(_column(name, subject.strip()), column(target.strip()))
+            return Relationship(_column(name, subject.strip()), _of_table(target.strip()))
         case _ if rest:
             raise unknown("test", name, _RULES, "data_test")
         case _:
             return ScriptTest(name)
+
+
+def _of_table(text: str) -> ColumnRef:
+    found = column(text)
+    if not isinstance(found.asset, LakeTable):
+        raise Malformed(
+            f"{found.asset} is a file set, and 'relationships' looks into a table of a lake",
+            "write lake://<lake>/<table>.<column>",
+        )
+    return found
 
 
 def _column(name: str, text: str) -> str:

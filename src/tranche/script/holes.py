@@ -9,19 +9,21 @@ from difflib import get_close_matches
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tranche.model.asset import PARTITION_TOKEN, AssetUri, FileSet
+from tranche.model.asset import PARTITION_TOKEN, SLICE_TOKEN, AssetUri, FileSet
 from tranche.model.partitioning import Composite
 from tranche.model.script import Annotations
 from tranche.model.statement import (
     ArgumentHole,
     FileHole,
     KeyHole,
+    SliceHole,
     Statement,
     StatementKind,
     TableHole,
     Text,
 )
 from tranche.script.asof import with_asof_joins
+from tranche.script.binding import SLICE_VIEW
 from tranche.script.files import FILE_FUNCTIONS, BadFileRead, read_file_call
 from tranche.script.names import BadName, Names, TableRef, resolve, table_refs
 from tranche.script.parsing import command_target, is_temporary
@@ -155,6 +157,8 @@ class _Values:
                 part = self.parameter(tokens, at)
                 if part is not None:
                     yield token.start, tokens[at + 1].end + 1, part
+            elif is_slice(self.source, token):
+                yield token.start, token.end + 1, SliceHole()
             else:
                 self.check_unquoted(tokens, at)
 
@@ -192,9 +196,10 @@ class _Values:
     def key(self, position: int) -> KeyHole | None:
         if self.partitioned:
             return KeyHole()
+        where = "a script" if self.source.script is None else f"a test of {self.source.script},"
         self.source.fault(
             position,
-            f"'{PARTITION_TOKEN}' in a script without partitions",
+            f"'{PARTITION_TOKEN}' in {where} without partitions",
             "add a partitioned line, as in partitioned daily",
         )
         return None
@@ -213,7 +218,8 @@ class _Values:
         if name == "partition":
             return self.key(position)
         near = get_close_matches(name, self.declared, n=1)
-        hint = f"did you mean ${near[0]}?" if near else f"add the line ${name} (<type>) at the top"
+        top = "at the top" if self.source.script is None else f"at the top of {self.source.script}"
+        hint = f"did you mean ${near[0]}?" if near else f"add the line ${name} (<type>) {top}"
         self.source.fault(position, f"${name} is not declared", hint)
         return None
 
@@ -226,9 +232,17 @@ class _Values:
         elif token.token_type is TokenType.IDENTIFIER and PARTITION_TOKEN in token.text:
             what = f"the token stands in the name {token.text!r}"
             remedy = "a key is a value; compare a column with it"
+        elif words == ["{", "slice", "}"]:
+            what = f"{SLICE_TOKEN} stands for the rows under test, and this is no data test"
+            remedy = "name a table"
         else:
             return
         self.source.fault(token.start, what, remedy)
+
+
+def is_slice(source: Source, token: Token) -> bool:
+    """Whether a token is the one that stands for `{slice}`."""
+    return token.text == SLICE_VIEW and source.text.startswith("{", token.start)
 
 
 def _neighbours(tokens: list[Token], at: int) -> list[Token]:

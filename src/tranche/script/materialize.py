@@ -10,6 +10,7 @@ from tranche.model.layout import Transform, TransformName
 from tranche.model.script import Lineage
 from tranche.model.strategy import (
     HISTORY_COLUMNS,
+    PARTITION_COLUMN,
     Append,
     History,
     Manual,
@@ -24,7 +25,11 @@ from tranche.script.words import Malformed, Words, read_words, split_list, unkno
 _WORDS = ("append", "history", "manual", "scd2")
 _OPTIONS = ("key", "track", "deletes", "at", "on_schema_change")
 _POLICIES = ("fail", "warn", "sync", "ignore")
-_TRANSFORM = re.compile(r"(\w+)\s*\(\s*([^()]*?)\s*\)|([^\W\d][\w$]*)")
+_MOST_BUCKETS = 2**31 - 1
+_QUOTED = r"`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\""
+_COLUMN = rf"{_QUOTED}|[^\W\d][\w$]*"
+_TRANSFORM = re.compile(rf"(\w+)\s*\(((?:{_QUOTED}|[^()`\"])*)\)|({_COLUMN})")
+_BUCKET = re.compile(rf"\s*(\d+)\s*,\s*({_COLUMN})\s*")
 
 
 def address(text: str) -> AssetUri:
@@ -135,21 +140,36 @@ def parse_layout(text: str) -> tuple[Transform, ...]:
 
 def _transform(match: re.Match[str]) -> Transform:
     if match[3]:
-        return Transform("identity", match[3])
-    name, inside = match[1], match[2]
+        return Transform("identity", _unmanaged(match[3]))
+    name, inside = match[1].lower(), match[2].strip()
     known = get_args(TransformName)
     if name not in known:
-        raise unknown("transform", name, known, "layout")
-    arguments = [part.strip() for part in inside.split(",")]
+        raise unknown("transform", match[1], known, "layout")
     if name == "bucket":
-        if len(arguments) != 2 or not arguments[0].isdigit() or not arguments[1]:
+        bucket = _BUCKET.fullmatch(inside)
+        if bucket is None:
             raise Malformed(f"bucket({inside}) does not parse", "write bucket(<number>, <column>)")
-        if int(arguments[0]) == 0:
-            raise Malformed("bucket(0, …) has no buckets", "give at least one")
-        return Transform("bucket", arguments[1], int(arguments[0]))
-    if len(arguments) != 1 or not arguments[0]:
+        if not 0 < int(bucket[1]) <= _MOST_BUCKETS:
+            many = "no" if int(bucket[1]) == 0 else "too many"
+            remedy = "give at least one" if many == "no" else f"give at most {_MOST_BUCKETS}"
+            raise Malformed(f"bucket({bucket[1]}, …) has {many} buckets", remedy)
+        return Transform("bucket", _unmanaged(bucket[2]), int(bucket[1]))
+    if not re.fullmatch(_COLUMN, inside):
         raise Malformed(f"{name}({inside}) does not parse", f"write {name}(<column>)")
-    return Transform(cast(TransformName, name), arguments[0])
+    return Transform(cast(TransformName, name), _unmanaged(inside))
+
+
+def _unmanaged(text: str) -> str:
+    """The name of a column without its quotes; by slices a table is laid out anyway."""
+    name = text
+    if text[0] in '`"':
+        name = text[1:-1].replace(text[0] * 2, text[0])
+    if name.lower() == PARTITION_COLUMN:
+        raise Malformed(
+            f"the layout names {PARTITION_COLUMN}, which Tranche manages",
+            "leave it out; a table with slices is always laid out by them",
+        )
+    return name
 
 
 def parse_lineage(text: str) -> Lineage:

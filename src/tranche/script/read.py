@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tranche.errors import Fault
-from tranche.model.script import Script
+from tranche.model.script import Script, ViolationQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +14,14 @@ class ScriptRead:
 
     script: Script | None
     faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataTestRead:
+    """A data test by script, unless the file is something else or has faults."""
+
+    query: ViolationQuery | None
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[str, ...] = ()
+    is_pipeline: bool = False
+    """Whether the file is a pipeline script, which is no test."""

@@ -15,6 +15,8 @@ class Source:
     text: str
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    script: str | None = None
+    """The script whose key and arguments it uses, if that is another file."""
 
     def place(self, position: int) -> Place:
         return Place(self.path, self.line(position))

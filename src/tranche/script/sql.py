@@ -52,6 +52,8 @@ def read_sql_script(name: str, path: str, text: str, lakes: Lakes) -> ScriptRead
             writes=_unique([*_made(annotations), *body.writes, *annotations.writes]),
             fingerprint=_fingerprint(source.text, reads, annotations, tokens),
             warnings=(*header.warnings, *source.warnings),
+            columns=body.columns,
+            columns_read=body.columns_read,
         )
     )
 

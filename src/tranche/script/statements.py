@@ -10,9 +10,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tranche.errors import Fault, Place
 from tranche.model.asset import AssetUri
-from tranche.model.script import Annotations
+from tranche.model.script import Annotations, ColumnRead
 from tranche.model.statement import Statement
 from tranche.model.strategy import PARTITION_COLUMN, Manual
+from tranche.script.column_reads import column_reads, returned_columns
 from tranche.script.holes import Parsed, cut
 from tranche.script.names import BadName, Lakes, Names, table_refs
 from tranche.script.parsing import Unparsed, created_view, is_balanced, kind_of, parse
@@ -31,6 +32,8 @@ class Body:
     query: Statement | None = None
     reads: list[AssetUri] = field(default_factory=list)
     writes: list[AssetUri] = field(default_factory=list)
+    columns: tuple[str, ...] | None = None
+    columns_read: tuple[ColumnRead, ...] = ()
 
 
 def read_body(
@@ -50,6 +53,10 @@ def read_body(
         body.writes += done.writes
         if not manual and item is parsed[-1] and item.kind == "select":
             body.query = done.statement
+            body.columns = returned_columns(item.tree)
+            # A name that is no column may be a variable.
+            if not any(other.verb.startswith("DECLARE") for other in parsed):
+                body.columns_read = tuple(dict.fromkeys(column_reads(source, item)))
         else:
             body.setup.append(done.statement)
     if body.query is not None and made is not None:

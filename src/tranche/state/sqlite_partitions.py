@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,8 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tranche.model.columns import SchemaVersion
 from tranche.model.run import PartitionState
 from tranche.state import checks
+from tranche.state.forms import columns_of
 from tranche.state.keys import key_hash, key_head
 from tranche.state.schema import HEAD, VERSION_TABLE
 from tranche.state.sqlite_file import explain_sqlite
@@ -82,6 +85,25 @@ class SqlitePartitions:
             found[asset][status] = count
         return found
 
+    def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        found = self._rows(
+            "SELECT asset, version, columns, run, at FROM schemas WHERE asset = ?"
+            " ORDER BY version DESC LIMIT ?",
+            asset,
+            limit,
+        )
+        return tuple(
+            SchemaVersion(
+                asset=asset,
+                version=version,
+                columns=columns_of(json.loads(columns)),
+                run=run,
+                at=_moment(at),
+            )
+            for asset, version, columns, run, at in found
+        )
+
     def _dated(
         self,
         asset: str,
@@ -150,5 +172,9 @@ def _state(row: tuple[Any, ...]) -> PartitionState:
     values["partition"] = values["partition"] or None
     for name in _MOMENTS:
         if values[name] is not None:
-            values[name] = checks.as_utc(datetime.fromisoformat(values[name]))
+            values[name] = _moment(values[name])
     return PartitionState(**values)
+
+
+def _moment(text: str) -> datetime:
+    return checks.as_utc(datetime.fromisoformat(text))

@@ -11,15 +11,28 @@ import pytest
 from pages import blocks, page, section
 from typer.main import get_command
 
-from tranche.cli.app import GraphFormat, app
-from tranche.cli.views import partition_view, plan_view, run_view, script_view
+from tranche.cli.app import app
+from tranche.cli.project_commands import GraphFormat
+from tranche.cli.views import (
+    columns_view,
+    partition_view,
+    plan_view,
+    preview_view,
+    run_view,
+    script_view,
+    violations_view,
+)
+from tranche.model.asset import LakeTable
+from tranche.model.columns import ColumnChange, SchemaVersion
+from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Plan, Request, Step
 from tranche.model.rows import Rows
-from tranche.model.run import PartitionState, StepRecord
+from tranche.model.run import Materialization, PartitionState, StepRecord
 from tranche.model.script import Script
 from tranche.run.runner import RunResult, StepResult
 from tranche.script.lakes import Lakes
 from tranche.script.sql import read_sql_script
+from tranche.service import ColumnsLog, ColumnsVersion, Violations
 
 PAGE = "docs/commands.md"
 _COMMON = section(PAGE, "Options of every command")
@@ -158,6 +171,36 @@ def test_the_json_of_run() -> None:
 def test_the_json_of_check() -> None:
     [check] = documented("check")
     assert names(check["scripts"][0]) == names(views()["check"])
+
+
+def test_the_json_of_show() -> None:
+    preview, violations, columns = documented("show")
+    rows = Rows((("a", "int"),), ((1,),))
+    table = LakeTable("main", "a")
+    assert set(preview) == set(preview_view(table, None, rows, ()))
+    test = DataTestResult(test="unique a", violations=1, sample=rows)
+    found = violations_view(Violations("a", None, entry(), (test,)))
+    assert set(violations) == set(found)
+    assert set(violations["tests"][0]) == set(found["tests"][0])
+    version = SchemaVersion(asset="a", version=1, columns=(("a", "int"),), run="r", at=_NOW)
+    change = ColumnChange(retyped=(("a", "int", "bigint"),))
+    log = columns_view(ColumnsLog("a", (ColumnsVersion(version, change),), more=False))
+    assert names(columns) == names(log)
+
+
+def entry() -> Materialization:
+    return Materialization(
+        id="m",
+        asset="a",
+        partition=None,
+        ordinal=None,
+        status="failed",
+        run="r",
+        attempt="t",
+        fingerprint="f",
+        started_at=_NOW,
+        finished_at=_NOW,
+    )
 
 
 def test_the_json_of_status() -> None:

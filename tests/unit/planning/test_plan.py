@@ -331,8 +331,6 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("materialize lake://main/a; data_test tests/sane", "data tests by script cannot be run yet, and a slice is not published untested"),
-        ("materialize lake://main/a; layout month(ts)", "layouts cannot be applied yet"),
         ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
         ('partitioned d: daily | r: static keys="a"', "partitionings of several dimensions cannot be run yet"),
         ("partitioned daily lookback=2", "lookback cannot be run yet"),

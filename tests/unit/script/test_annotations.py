@@ -318,6 +318,8 @@ MADE = "materialize lake://main/orders"
     [
         ("bucket(8, user_id)", (Transform("bucket", "user_id", 8),)),
         ("month(ts), country", (Transform("month", "ts"), Transform("identity", "country"))),
+        ("identity(a), BUCKET( 2 ,`an (odd), one`)", (Transform("identity", "a"), Transform("bucket", "an (odd), one", 2))),
+        ('month("my day"), `a``b`', (Transform("month", "my day"), Transform("identity", "a`b"))),
         ("year(a),day(b) , hour(c)", tuple(Transform(n, c) for n, c in (("year", "a"), ("day", "b"), ("hour", "c")))),
     ],
 )  # fmt: skip
@@ -332,6 +334,16 @@ def test_layout(line: str, expected: object) -> None:
         ("buckets(8, a)", "unknown transform 'buckets' in 'layout'; did you mean 'bucket'?"),
         ("bucket(a)", "bucket(a) does not parse; write bucket(<number>, <column>)"),
         ("bucket(0, a)", "bucket(0, …) has no buckets; give at least one"),
+        (
+            "bucket(4294967296, a)",
+            "bucket(4294967296, …) has too many buckets; give at most 2147483647",
+        ),
+        ("bucket(8, a.b)", "bucket(8, a.b) does not parse; write bucket(<number>, <column>)"),
+        ("month(a, b)", "month(a, b) does not parse; write month(<column>)"),
+        (
+            "a, day(_Tranche_Partition)",
+            "the layout names _tranche_partition, which Tranche manages; leave it out; a table with slices is always laid out by them",
+        ),
         ("month()", "month() does not parse; write month(<column>)"),
         ("month(a) day(b)", "unexpected 'day(b)' in the layout; separate transforms by commas"),
         ("a, a", "the layout names a transform twice; name each once"),

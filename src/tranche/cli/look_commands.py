@@ -1,0 +1,132 @@
+"""Commands that look at what is there: the ledger, rows of tables, any query."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tranche import service
+from tranche.cli.options import (
+    HERE,
+    DebugOption,
+    JsonOption,
+    ProjectOption,
+    TargetOption,
+    explaining,
+)
+from tranche.cli.output import Output
+
+_SHOWN = 20
+"""How many rows `show` shows unless told otherwise."""
+
+
+def status(
+    asset: Annotated[
+        str | None, typer.Argument(help="An asset; all of them when left out.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="How many partitions at most.")
+    ] = 1000,
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Show what the ledger knows: of every asset, or of one asset's partitions."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.cli.statuses import show_asset, show_assets
+
+        loaded = service.open_project(project, target)
+        with service.open_partitions(loaded) as state:
+            if asset is None:
+                show_assets(service.status(loaded, state), output)
+            else:
+                show_asset(service.partition_status(loaded, state, asset, limit=limit), output)
+
+
+def show(
+    asset: Annotated[str, typer.Argument(help="An asset's address, or its table or script.")],
+    partition: Annotated[
+        str | None, typer.Option("--partition", "-p", help="Only this slice.")
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="All slices, as without --partition.")
+    ] = False,
+    violations: Annotated[
+        bool,
+        typer.Option(
+            "--violations", help="The rows in which data tests last found something; no Spark."
+        ),
+    ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="The columns, and how they changed; no Spark.")
+    ] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", min=1, help="How many rows or versions at most.", show_default="20"
+        ),
+    ] = None,
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Show the first rows of a table or of one slice, what its tests found, or its columns."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.cli import showing
+
+        showing.check_together(
+            partition=partition,
+            whole=whole,
+            violations=violations,
+            schema=schema,
+            limited=limit is not None,
+        )
+        most = _SHOWN if limit is None else limit
+        loaded = service.open_project(project, target)
+        if schema:
+            with service.open_partitions(loaded) as state:
+                showing.show_columns(service.columns_log(loaded, state, asset, limit=most), output)
+        elif violations:
+            service.show_target(loaded, asset, partition)
+            with service.open_state(loaded, create=False) as state:
+                showing.show_violations(service.violations(loaded, state, asset, partition), output)
+        else:
+            from tranche.cli.running import starting
+
+            service.preview_target(loaded, asset, partition)
+            with starting(loaded, output) as engine:
+                table, rows = service.show(loaded, engine, asset, partition, limit=most)
+            showing.show_rows(table, partition, rows, output)
+
+
+def sql(
+    statement: Annotated[
+        str, typer.Argument(help="Any Spark SQL statement; - reads it from standard input.")
+    ],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many rows at most.")] = 1000,
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Run a SQL statement against the project's lakes."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.cli.running import starting
+
+        loaded = service.open_project(project, target)
+        text = service.resolve_sql(loaded, sys.stdin.read() if statement == "-" else statement)
+        with starting(loaded, output) as engine:
+            rows = engine.query(text, limit=limit)
+        if json_:
+            output.value(rows.records())
+            if rows.more:
+                output.warn(f"there are more than {limit} rows; raise --limit to get them")
+        else:
+            output.rows(rows)
