@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,6 +28,8 @@ from tranche.model.run import Attempt
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Trial, Work, Written
 from tranche.script.binding import quoted
+
+_TRIES = 5
 
 
 class SparkEngine:
@@ -95,7 +98,7 @@ class SparkEngine:
                 yield session
             except KeyboardInterrupt:
                 # The caller goes away, but Spark would work on and commit.
-                session.interruptAll()
+                _interrupt(session)
                 raise
             finally:
                 with self._lock:
@@ -104,3 +107,16 @@ class SparkEngine:
             if not comes_from_spark(error):
                 raise
             raise explained(error, secrets=self._settings.secrets) from error
+
+
+def _interrupt(session: SparkSession) -> None:
+    """Stops a session's jobs. The interruption may have torn a connection that is made anew."""
+    for _ in range(_TRIES):
+        try:
+            session.interruptAll()
+        except Exception as error:
+            if not comes_from_spark(error):
+                raise
+            time.sleep(0.2)
+        else:
+            return
