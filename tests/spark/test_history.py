@@ -166,6 +166,19 @@ class TestNow:
             table.put(4, {1: ("plus", "x")})
         assert len(table.versions()) == 1
 
+    def test_time_does_not_go_backwards_wherever_the_key_lies(
+        self, customers: Callable[..., Customers]
+    ) -> None:
+        """Whether there are changes shows in the first part of the rows, what is wrong maybe not."""
+        table = customers("history")
+        table.put(5, dict.fromkeys(range(1, 6), ("gold", "x")))
+        several = "SET spark.sql.adaptive.enabled = false;\n"
+        for late in range(1, 6):
+            rows = {late: ("plus", "x"), **dict.fromkeys(range(100, 140), ("free", "x"))}
+            with pytest.raises(RowsRejected, match="newer than this run"):
+                table.put(4, several + table.select(rows))
+        assert len(table.versions()) == 5
+
     def test_bad_keys(self, customers: Callable[..., Customers]) -> None:
         table = customers("history")
         twice = "SELECT * FROM VALUES (1, 'a', 'b'), (1, 'b', 'b') AS v(id, tier, note)"

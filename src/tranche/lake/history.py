@@ -124,9 +124,9 @@ class HistoryWriter(SliceWriter):
         )
         changes = self.session.sql(statement, args={"at": self.at}).persist()
         try:
+            # Looking for one shows what is wrong with some keys; the others come with the write.
             with going_forward(self.table):
-                some = bool(changes.take(1))
-            yield changes if some else None
+                yield changes if changes.take(1) else None
         finally:
             changes.unpersist()
 
