@@ -149,12 +149,8 @@ class HistoryWriter(SliceWriter):
         return rows.where(F.col(CURRENT)).drop(*self.managed)
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
-        assert self.side is not None
-        aside = self.session.table(quoted(self.side))
-        if facts is None or self.strategy.close_deleted:
-            return aside
-        there = self.current_slice().join(aside, list(self.key), "left_anti")
-        return there.unionByName(aside, allowMissingColumns=True)
+        whole = facts is None or self.strategy.close_deleted
+        return self.waiting() if whole else self.upserted()
 
     def staged_slice(self) -> DataFrame:
         return self.current_slice() if self.idle else super().staged_slice()

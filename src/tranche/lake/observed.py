@@ -27,6 +27,7 @@ from tranche.lake.history import (
 from tranche.lake.iceberg import TableFacts, at_snapshot, table_facts
 from tranche.lake.keys import guarded
 from tranche.lake.merging import Merging
+from tranche.lake.publishing import committing
 from tranche.lake.strategies import MergeWriter, ReplaceWriter
 from tranche.lake.versions import AT, CHANGE, CURRENT, DELETED, FROM, TO, VersionColumns
 from tranche.lake.writer import Candidate, SliceWriter
@@ -154,7 +155,7 @@ class ObservedHistoryWriter(HistoryWriter):
         with self.changes(self.newest()) as changes:
             if changes is None:
                 return self.nothing_new()
-            with self.committing():
+            with committing(self.session, self.commit):
                 self.enter(changes)
         return self.seen()
 
@@ -184,7 +185,7 @@ class ObservedHistoryWriter(HistoryWriter):
             merge = merge.whenMatched(change == "delete").delete()
             merge = merge.whenMatched(change == "update").update(every)
             merge = merge.whenNotMatched(change == "insert").insert(every)
-            with self.committing():
+            with committing(self.session, self.commit):
                 merge.merge()
             return self.seen()
         finally:
@@ -199,22 +200,6 @@ class ObservedHistoryWriter(HistoryWriter):
         self.session.sql(
             f"ALTER TABLE {name} SET TBLPROPERTIES ('{DERIVED_FROM}' = '{self.now.snapshot}')"
         )
-
-    @contextmanager
-    def committing(self) -> Iterator[None]:
-        """SQL statements in here say whose commit they make."""
-        properties = {
-            **self.commit.properties(),
-            "wap.id": self.commit.publication,
-        }
-        settings = {f"spark.sql.iceberg.snapshot-property.{k}": v for k, v in properties.items()}
-        for name, value in settings.items():
-            self.session.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name in settings:
-                self.session.conf.unset(name)
 
 
 class SlicedHistoryWriter(ObservedHistoryWriter):

@@ -8,7 +8,7 @@ and whatever a dead attempt still sends, its rows become visible once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -51,8 +51,27 @@ def staging(session: SparkSession, commit: Commit, *, split: bool = False) -> It
     A slice that is split over several partitions can be picked only while the table does not move.
     """
     properties = {**commit.properties(), **({} if split else _PICKABLE)}
-    settings = {f"{_PROPERTY}{k}": v for k, v in properties.items()}
-    settings["spark.wap.id"] = commit.publication
+    with _settings(session, {"spark.wap.id": commit.publication, **_as_settings(properties)}):
+        yield
+
+
+@contextmanager
+def committing(session: SparkSession, commit: Commit) -> Iterator[None]:
+    """Whatever is written to a table in here is seen at once, and says whose commit it is.
+
+    It has the publication's id, so that nothing that was staged under it comes after.
+    """
+    properties = {**commit.properties(), "wap.id": commit.publication}
+    with _settings(session, _as_settings(properties)):
+        yield
+
+
+def _as_settings(properties: Mapping[str, str]) -> dict[str, str]:
+    return {f"{_PROPERTY}{name}": value for name, value in properties.items()}
+
+
+@contextmanager
+def _settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     for name, value in settings.items():
         session.conf.set(name, value)
     try:

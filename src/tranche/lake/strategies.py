@@ -15,7 +15,6 @@ from tranche.lake.merging import Merging
 from tranche.lake.writer import SliceWriter
 from tranche.model.strategy import PARTITION_COLUMN, Merge
 from tranche.ports import Written
-from tranche.script.binding import quoted
 
 _COUNTED = "spark.merge-into.num-target-rows-"
 
@@ -29,8 +28,7 @@ class ReplaceWriter(SliceWriter):
         self.writer(self.watched(rows)).overwrite(self.slice_condition())
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
-        assert self.side is not None
-        return self.session.table(quoted(self.side))
+        return self.waiting()
 
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
         return commit.count("added-records")
@@ -49,11 +47,9 @@ class AppendWriter(SliceWriter):
         return staged.count("added-records") == 0
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
-        assert self.side is not None
-        aside = self.session.table(quoted(self.side))
         if facts is None:
-            return aside
-        return self.current_slice().unionByName(aside, allowMissingColumns=True)
+            return self.waiting()
+        return self.current_slice().unionByName(self.waiting(), allowMissingColumns=True)
 
     def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
         return replace(super().written(snapshot, commit, at), added=True)
@@ -97,12 +93,7 @@ class MergeWriter(SliceWriter):
         return self.copied(staged)
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
-        assert self.side is not None
-        aside = self.session.table(quoted(self.side))
-        if facts is None:
-            return aside
-        there = self.current_slice().join(aside, list(self.key), "left_anti")
-        return there.unionByName(aside, allowMissingColumns=True)
+        return self.waiting() if facts is None else self.upserted()
 
 
 def merged_rows(commit: Snapshot) -> int | None:

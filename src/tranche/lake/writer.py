@@ -116,7 +116,7 @@ class SliceWriter:
             return self.nothing_new()
         if self.staged is not None:
             return self.picked(self.staged)
-        rows = self.fit.rows if self.side is None else self.session.table(quoted(self.side))
+        rows = self.fit.rows if self.side is None else self.waiting()
         return self.committed(lambda: self.write(rows))
 
     def discard(self) -> None:
@@ -292,6 +292,16 @@ class SliceWriter:
         assert self.staged is not None
         rows = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, self.staged.id)}")  # noqa: S608
         return self.only_slice(rows)
+
+    def waiting(self) -> DataFrame:
+        """The rows that wait beside the table."""
+        assert self.side is not None
+        return self.session.table(quoted(self.side))
+
+    def upserted(self) -> DataFrame:
+        """The slice once the rows that wait have taken the place of those with their keys."""
+        there = self.current_slice().join(self.waiting(), list(self.key), "left_anti")
+        return there.unionByName(self.waiting(), allowMissingColumns=True)
 
     def current_slice(self) -> DataFrame:
         return self.only_slice(self.session.table(quoted(self.table)))

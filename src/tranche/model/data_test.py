@@ -9,7 +9,7 @@ from tranche.model.asset import ColumnRef
 from tranche.model.rows import Rows
 
 Severity: TypeAlias = Literal["error", "warn"]
-Verdict: TypeAlias = Literal["passed", "warned", "failed"]
+DataTestStatus: TypeAlias = Literal["passed", "warned", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class DataTestResult:
     """Some of the violating rows."""
 
     @property
-    def status(self) -> Verdict:
+    def status(self) -> DataTestStatus:
         if not self.violations:
             return "passed"
         return "warned" if self.severity == "warn" else "failed"
