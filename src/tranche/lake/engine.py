@@ -82,7 +82,7 @@ class SparkEngine:
         with self._lock:
             stopped = [s for name, s in self._running.items() if attempt in (None, name)]
         for session in stopped:
-            session.interruptAll()
+            _interrupt(session)
 
     def close(self) -> None:
         self._spark.close()

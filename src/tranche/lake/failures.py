@@ -21,8 +21,24 @@ from tranche.errors import (
 _LINE = re.compile(r"(?:line (\d+),? pos|\(line (\d+), position)")
 _NOISE = re.compile(r"^\[[A-Z_.0-9]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
-_CAUSE = re.compile(r"Caused by: [\w.$]+: (.*)")
-_JAVA = re.compile(r"^:?\s*[\w.$]+(?:Exception|Error): ")
+_CAUSE = re.compile(r"^(?=Caused by: )", re.MULTILINE)
+"""Where a trace goes one cause deeper; those of suppressed exceptions are indented."""
+_FRAMES = re.compile(r"^(?:\s+at \S+\(|\s*\.{3} \d+ more|Driver stacktrace:)", re.MULTILINE)
+_WRAPPING = re.compile(
+    r"""\s*(?:
+      An\ error\ occurred\ while\ calling\ \S+(?:\ Trace:)?(?:\s*\n:?|$)
+    | Exception\ thrown\ in\ awaitResult:?
+    | (?:\[[A-Z_.0-9]+\]\ )?(?:Writing\ j|J)ob\ aborted(?:\ due\ to\ stage\ failure)?[:.]?
+    | Task\ \d+\ in\ stage\ [\d.]+\ failed\ \d+\ times,\ most\ recent\ failure:
+    | Lost\ task\ [\d.]+\ in\ stage\ [\d.]+\ \(TID\ \d+\)\ \([^)]*\):
+    | An\ exception\ was\ thrown\ from\ the\ Python\ worker\.\ Please\ see\ the\ stack\ trace\ below\.
+    | Caused\ by:\ (?:[\w$]+\.)*(?P<cause>[\w$]+)(?::|\s*?(?:\n|$))
+    | (?:[a-z]\w*\.)+(?P<java>[A-Z][\w$]*(?:Exception|Error))(?::|\s*?(?:\n|$))
+    )\s*""",
+    re.VERBOSE,
+)
+"""What stands before the words of an exception and says nothing about what went wrong."""
+_TRACEBACK = "Traceback (most recent call last):"
 _LOST = (
     "org.apache.iceberg.exceptions.CommitFailedException",
     "org.apache.iceberg.exceptions.ValidationException: Found conflicting files",
@@ -105,14 +121,39 @@ def _parameter(error: Exception, name: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The line that tells most, without codes and class names."""
-    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    first = lines[0] if lines else "Spark failed without a word"
-    if "An error occurred while calling" in first and len(lines) > 1:
-        first = _JAVA.sub("", lines[1])
-    causes = _CAUSE.findall(text)
-    if causes and "ob aborted" in first:
-        first = causes[-1]
+    """What Spark says, or if that is a mere wrapping, the innermost cause that says something."""
+    text = text.strip()
+    if not _WRAPPING.match(text):
+        return _plain(text) or "Spark failed without a word"
+    inwards = [_unwrapped(part) for part in _CAUSE.split(text)]
+    for _, words in reversed(inwards):
+        # A single word is a name, such as a class or a host, unless Spark gave it a code.
+        said = _plain(words)
+        if " " in said or (said and _NOISE.match(words)):
+            return said
+    for name, words in reversed(inwards):
+        if name:
+            return f"{name}: {_plain(words)}".removesuffix(": ")
+    return _plain(text)
+
+
+def _unwrapped(part: str) -> tuple[str, str]:
+    """The class and the words of one exception of a trace."""
+    frames = _FRAMES.search(part)
+    words = part[: frames.start()] if frames else part
+    name = ""
+    while found := _WRAPPING.match(words):
+        name = found["cause"] or found["java"] or name
+        words = words[found.end() :]
+    if words.startswith(_TRACEBACK):
+        below = words.rpartition(_TRACEBACK)[2].splitlines()
+        words = next((line for line in below if line and not line[0].isspace()), "")
+    return name, "" if words.strip() == "null" else words
+
+
+def _plain(words: str) -> str:
+    """The first line, without codes."""
+    first = words.strip().partition("\n")[0]
     return _STATE.sub("", _NOISE.sub("", first)).rstrip(". ")
 
 

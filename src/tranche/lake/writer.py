@@ -34,15 +34,13 @@ from tranche.lake.keys import REFUSAL, bad_keys
 from tranche.lake.layout import (
     LAYOUT,
     columns_to_be,
-    creation,
     evolve,
-    fitted_layout,
     forget,
     lay_out,
     partition_columns,
     recreation,
-    with_slice,
 )
+from tranche.lake.layout_fields import creation, fitted_layout, with_slice
 from tranche.lake.publishing import allow_staging, pick, staged_snapshot, staging
 from tranche.lake.target import Target
 from tranche.model.asset import LakeTable

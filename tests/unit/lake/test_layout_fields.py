@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from tranche.errors import ColumnsRejected, Place
-from tranche.lake.layout import (
+from tranche.lake.layout_fields import (
     SLICE,
     Change,
     Creation,
