@@ -172,6 +172,14 @@ class StateReader(PartitionReader, Protocol):
         """What an attempt was about to publish."""
         ...
 
+    def used(self, asset: str, *, since: datetime) -> Sequence[str]:
+        """The snapshots of an asset that entries since then name, as their own or as an input's."""
+        ...
+
+    def running(self) -> Sequence[Run]:
+        """Runs that have not ended, the oldest first."""
+        ...
+
     def abandoned(self) -> Sequence[Run]:
         """Runs that have not ended and whose process has."""
         ...

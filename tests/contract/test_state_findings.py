@@ -14,6 +14,7 @@ from tranche.errors import StateError
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
+from tranche.model.run import Input
 from tranche.ports import StateStore
 
 from .builders import (
@@ -251,3 +252,38 @@ class TestColumns:
         names = [version.columns[0][0] for version in found[::-1]]
         assert sorted(names[1:]) == [f"c{thread}-{n}" for thread in range(8) for n in range(4)]
         assert {version.run for version in found} == {"r1", *(f"t{n}" for n in range(8))}
+
+
+class TestUses:
+    """Which snapshots entries rely on, so that nobody expires them."""
+
+    SOURCE = "lake://main/it's a source"
+
+    def test_an_entry_relies_on_its_snapshot_and_on_those_of_its_inputs(
+        self, store: StateStore
+    ) -> None:
+        inputs = (Input(asset=self.SOURCE, snapshot="77"), Input(asset=ORDERS, partition="k"))
+        record(store, an_entry("m1", snapshot="12", inputs=inputs))
+        assert store.used(ORDERS, since=NOON) == ("12",)
+        assert store.used(self.SOURCE, since=NOON) == ("77",)
+        assert store.used("lake://main/other", since=NOON) == ()
+
+    def test_the_latest_entry_counts(self, store: StateStore) -> None:
+        inputs = (Input(asset=self.SOURCE, snapshot="77"),)
+        later = an_entry("m2", "other", inputs=inputs, finished_at=NOON + 60 * SECOND)
+        record(store, later, an_entry("m1", inputs=inputs))
+        assert store.used(self.SOURCE, since=NOON + 60 * SECOND) == ("77",)
+        assert store.used(self.SOURCE, since=NOON + 61 * SECOND) == ()
+        record(store, an_entry("m3", "third", inputs=inputs))
+        assert store.used(self.SOURCE, since=NOON + 60 * SECOND) == ("77",)
+
+    def test_a_failure_that_read_something_counts_too(self, store: StateStore) -> None:
+        record(store, a_failure("m1", inputs=(Input(asset=self.SOURCE, snapshot="77"),)))
+        assert store.used(self.SOURCE, since=NOON) == ("77",)
+
+    def test_runs_that_have_not_ended(self, store: StateStore) -> None:
+        store.begin_run(a_run("r2", started_at=NOON + SECOND), [])
+        store.begin_run(a_run("r1"), [])
+        store.begin_run(a_run("r3"), [])
+        store.finish_run("r3", "succeeded", at=NOON)
+        assert [run.id for run in store.running()] == ["r1", "r2"]

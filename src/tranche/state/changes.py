@@ -21,8 +21,9 @@ from tranche.state.rows import (
     row_of,
     sample_rows,
     schema_of,
+    use_rows,
 )
-from tranche.state.tables import materializations, partitions, schemas, staged, violations
+from tranche.state.tables import materializations, partitions, schemas, staged, uses, violations
 
 
 def append_to_log(
@@ -69,6 +70,20 @@ def move_partitions(connection: Connection, entries: Sequence[Materialization]) 
         index_elements=["asset", "partition_hash"], set_=changes, where=or_(later, better)
     )
     connection.execute(upsert, _in_one_order([partition_row(entry) for entry in entries]))
+
+
+def note_uses(connection: Connection, entries: Sequence[Materialization]) -> None:
+    """Notes that entries rely on snapshots; the latest of them counts."""
+    rows = use_rows(entries)
+    if not rows:
+        return
+    statement = _insert_or(connection, uses)
+    upsert = statement.on_conflict_do_update(
+        index_elements=["asset", "snapshot"],
+        set_={"at": statement.excluded.at},
+        where=statement.excluded.at > uses.c.at,
+    )
+    connection.execute(upsert, rows)
 
 
 def note_columns(connection: Connection, captured: SchemaVersion) -> None:

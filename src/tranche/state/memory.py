@@ -57,11 +57,15 @@ class MemoryStore(MemoryLedger):
         with self._lock:
             return self._staged.get(checks.checked_id(attempt, "attempt"), ())
 
-    def abandoned(self) -> Sequence[Run]:
+    def running(self) -> Sequence[Run]:
         with self._lock:
-            found = [run for run in self._runs.values() if self._is_abandoned(run.id)]
+            found = [run for run in self._runs.values() if run.status == "running"]
             found.sort(key=lambda run: (run.started_at, run.id))
             return tuple(_copy(run) for run in found)
+
+    def abandoned(self) -> Sequence[Run]:
+        with self._lock:
+            return tuple(run for run in self.running() if self._is_abandoned(run.id))
 
     def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
         run, kept = checks.checked_run(run), checks.checked_steps(run, steps)

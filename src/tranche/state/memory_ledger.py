@@ -87,6 +87,14 @@ class MemoryLedger:
                 return ()
             return violated(entry.tests, deepcopy(self._samples[entry.id]))
 
+    def used(self, asset: str, *, since: datetime) -> Sequence[str]:
+        asset, since = checks.checked_asset(asset), checks.as_utc(since)
+        with self._lock:
+            recent = [entry for entry in self._log.values() if entry.finished_at >= since]
+        named = {(entry.asset, entry.snapshot) for entry in recent}
+        named |= {(given.asset, given.snapshot) for entry in recent for given in entry.inputs}
+        return tuple(sorted(snapshot for owner, snapshot in named if owner == asset and snapshot))
+
     def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         with self._lock:

@@ -22,6 +22,7 @@ from tranche.state.tables import (
     schemas,
     staged,
     steps,
+    uses,
     violations,
 )
 
@@ -151,6 +152,11 @@ def samples_of_entry(materialization: str) -> Select[Any]:
     return select(violations.c.position, violations.c.sample).where(
         violations.c.materialization == materialization
     )
+
+
+def snapshots_used(asset: str, since: datetime) -> Select[Any]:
+    query = select(uses.c.snapshot).where(uses.c.asset == asset, uses.c.at >= since)
+    return query.order_by(uses.c.snapshot)
 
 
 def schemas_of(asset: str, limit: int) -> Select[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table
@@ -59,6 +60,21 @@ def sample_rows(entry: Materialization) -> list[dict[str, Any]]:
         {"materialization": entry.id, "position": n, "sample": sample_json(result.sample)}
         for n, result in enumerate(entry.tests)
         if result.sample is not None
+    ]
+
+
+def use_rows(entries: Sequence[Materialization]) -> list[dict[str, Any]]:
+    """The snapshots that entries name, each once, in one order."""
+    latest: dict[tuple[str, str], datetime] = {}
+    for entry in entries:
+        named = [(entry.asset, entry.snapshot), *((i.asset, i.snapshot) for i in entry.inputs)]
+        for asset, snapshot in named:
+            if snapshot is not None:
+                known = latest.get((asset, snapshot), entry.finished_at)
+                latest[asset, snapshot] = max(known, entry.finished_at)
+    return [
+        {"asset": asset, "snapshot": snapshot, "at": at}
+        for (asset, snapshot), at in sorted(latest.items())
     ]
 
 

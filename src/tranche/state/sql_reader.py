@@ -172,6 +172,11 @@ class SqlReader:
             found = connection.execute(queries.schemas_of(asset, limit))
             return tuple(schema_of(row) for row in found)
 
+    def used(self, asset: str, *, since: datetime) -> Sequence[str]:
+        asset, since = checks.checked_asset(asset), checks.as_utc(since)
+        with self._reading() as connection:
+            return tuple(connection.scalars(queries.snapshots_used(asset, since)))
+
     def staged(self, attempt: str) -> Sequence[Materialization]:
         attempt = checks.checked_id(attempt, "attempt")
         with self._reading() as connection:
@@ -179,7 +184,7 @@ class SqlReader:
         return tuple(entry_of(entry) for entry in found or ())
 
     def abandoned(self) -> Sequence[Run]:
-        running = self._running()
+        running = self.running()
         if not running:
             return ()
         with explained(self._address):
@@ -187,9 +192,9 @@ class SqlReader:
         if not dead:
             return ()
         # Asked again: who ends a run records that first, and only then lets go of it.
-        return tuple(run for run in self._running() if run.id in dead)
+        return tuple(run for run in self.running() if run.id in dead)
 
-    def _running(self) -> tuple[Run, ...]:
+    def running(self) -> Sequence[Run]:
         with self._reading() as connection:
             return tuple(Run(**row._asdict()) for row in connection.execute(queries.running_runs()))
 

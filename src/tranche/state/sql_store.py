@@ -15,7 +15,13 @@ from tranche.errors import StateError
 from tranche.model.columns import Columns
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks, queries, tables
-from tranche.state.changes import append_to_log, move_partitions, note_columns, note_staged
+from tranche.state.changes import (
+    append_to_log,
+    move_partitions,
+    note_columns,
+    note_staged,
+    note_uses,
+)
 from tranche.state.claims import add_claims, conflicts, end_claims
 from tranche.state.connections import writing
 from tranche.state.failures import explained
@@ -122,7 +128,9 @@ class SqlStore(SqlReader):
             if captured is not None:
                 note_columns(connection, captured)
             # An entry that the log has already has moved its key already.
-            move_partitions(connection, append_to_log(connection, entries))
+            new = append_to_log(connection, entries)
+            move_partitions(connection, new)
+            note_uses(connection, new)
 
     def _is_running(self, run: str) -> bool:
         with self._reading() as connection:

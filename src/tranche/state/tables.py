@@ -231,6 +231,17 @@ violations = Table(
     PrimaryKeyConstraint("materialization", "position"),
 )
 
+# The snapshots of tables that entries of the log name: their own, and those of their inputs.
+uses = Table(
+    "uses",
+    metadata,
+    Column("asset", Name, nullable=False),
+    Column("snapshot", Name, nullable=False),
+    # When the latest of these entries was.
+    Column("at", Moment, nullable=False),
+    PrimaryKeyConstraint("asset", "snapshot"),
+)
+
 schemas = Table(
     "schemas",
     metadata,

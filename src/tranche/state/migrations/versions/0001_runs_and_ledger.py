@@ -136,6 +136,13 @@ def upgrade() -> None:
         ),
     )
     op.create_table(
+        "uses",
+        sa.Column("asset", NAME, nullable=False),
+        sa.Column("snapshot", NAME, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("asset", "snapshot", name="pk_uses"),
+    )
+    op.create_table(
         "schemas",
         sa.Column("asset", NAME, nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
@@ -170,6 +177,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_table("partitions")
     op.drop_table("schemas")
+    op.drop_table("uses")
     op.drop_table("violations")
     op.drop_table("materializations")
     op.drop_table("staged")
