@@ -1,5 +1,10 @@
 """Partitioned lakehouse pipelines on Spark."""
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from tranche.model.partitioning import (
     Composite,
     Daily,
@@ -12,6 +17,9 @@ from tranche.model.partitioning import (
     Yearly,
 )
 
+if TYPE_CHECKING:
+    from tranche.open_lake import OpenLake
+
 __all__ = [
     "Composite",
     "Daily",
@@ -22,4 +30,13 @@ __all__ = [
     "Static",
     "Weekly",
     "Yearly",
+    "lake",
 ]
+
+
+def lake(name: str = "main", *, project: str | Path = ".", target: str | None = None) -> OpenLake:
+    """A lake of the project that a folder belongs to, to read and write from Python."""
+    # Imported only when it is used: most programs that import Tranche want its words alone.
+    from tranche.open_lake import OpenLake
+
+    return OpenLake(name, Path(project), target)

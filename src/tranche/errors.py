@@ -13,6 +13,7 @@ The tree::
     │   ├── UnknownTarget            no such script, asset or folder
     │   ├── ArgumentRejected         an argument that a script does not take, lacks, or that has another type
     │   ├── KeyRejected              a key that does not fit its partitioning
+    │   ├── UnknownSnapshot          no such version of a table, or none at that time
     │   └── NotPartitioned           a key given where nothing has partitions
     ├── ScriptFaults                 scripts with faults, all of them together
     ├── PartitioningError            a rule that cannot divide anything
@@ -28,6 +29,7 @@ The tree::
     │   └── MappingMissing           a key that does not carry over to the next asset
     ├── NotBuiltYet                  valid, understood, and not available in this version
     ├── SliceBusy                    another run is writing the same slice
+    ├── NotPublished                 rows given from Python that readers do not see
     ├── DataTestsFailed              a slice that broke its data tests and was not published
     ├── EngineError                  Spark could not do it
     │   ├── EngineUnavailable        no Java, no jars, no cluster
@@ -129,6 +131,10 @@ class KeyRejected(UsageError):
     """A key that does not fit its partitioning."""
 
 
+class UnknownSnapshot(UsageError):
+    """No such version of a table, or none at that time."""
+
+
 class NotPartitioned(UsageError):
     """A key was given, and nothing that would run has partitions."""
 
@@ -191,6 +197,14 @@ class NotBuiltYet(TrancheError):
 
 class SliceBusy(TrancheError):
     """Another run is writing the same slice."""
+
+
+class NotPublished(TrancheError):
+    """Rows given from Python that readers do not see, with what data tests found in them."""
+
+    def __init__(self, what: str, *, tests: tuple[object, ...] = ()) -> None:
+        super().__init__(what)
+        self.tests = tests
 
 
 class DataTestsFailed(TrancheError):

@@ -38,6 +38,17 @@ class Work:
     step: Step
     attempt: Attempt
     fire_time: datetime
+    rows: object = None
+    """A frame of the engine's own, where no script says what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A key whose slice goes back to what it was."""
+
+    partition: str | None
+    rows: int
+    """How many it had; 0 if it was not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +59,10 @@ class Staged:
     """The snapshot at which each table was read, by address."""
     tests: tuple[DataTestResult, ...] = ()
     warnings: tuple[str, ...] = ()
+    restored: tuple[Restored, ...] = ()
+    """The keys that a rollback changes."""
+    lineage: frozenset[str] = frozenset()
+    """The snapshot that a rollback goes back to, and all that it was built on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

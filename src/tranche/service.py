@@ -10,21 +10,32 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from tranche.errors import NotPartitioned, ScriptFaults, StateError, UnknownTarget, UsageError
+from tranche.errors import (
+    NotPartitioned,
+    NotPublished,
+    ScriptFaults,
+    StateError,
+    UnknownSnapshot,
+    UnknownTarget,
+    UsageError,
+)
 from tranche.model.asset import BadAddress, LakeTable, parse_address
 from tranche.model.columns import ColumnChange, SchemaVersion, column_change
 from tranche.model.data_test import DataTestResult
 from tranche.model.layout import SetLayout
+from tranche.model.partitioning import Partitioning
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
 from tranche.model.rows import Rows
 from tranche.model.run import Materialization, PartitionState
 from tranche.model.script import Script
-from tranche.model.strategy import History
+from tranche.model.strategy import History, SchemaPolicy, Strategy
 from tranche.planning.available import not_built_yet
 from tranche.planning.column_drift import dropped_columns, reads_of_others
+from tranche.planning.given import given_plan, rollback_plan
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import build_plan
+from tranche.planning.repeat import repeat_plan
 from tranche.planning.targets import find_target
 from tranche.ports import Clock, Engine, PartitionReader, StateReader, StateStore
 from tranche.project.config import environment, find_root, load_settings
@@ -142,6 +153,72 @@ def run(
     patience: float = PATIENCE,
 ) -> RunResult:
     return run_plan(built, engine, store, clock, progress=progress, patience=patience)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Rows that somebody gives, and where they go."""
+
+    table: LakeTable
+    strategy: Strategy
+    rows: object
+    partition: str | None = None
+    partitioning: Partitioning | None = None
+    tests: tuple[str, ...] = ()
+    layout: str | None = None
+    on_schema_change: SchemaPolicy | None = None
+
+
+def write(
+    project: Project,
+    engine: Engine,
+    store: StateStore,
+    given: Given,
+    *,
+    clock: Clock = now,
+    patience: float = PATIENCE,
+) -> RunResult:
+    """Writes rows as a run of one step. What is not published raises."""
+    from tranche.script.data_tests import parse_data_test
+    from tranche.script.materialize import parse_layout
+    from tranche.script.words import Malformed
+
+    try:
+        tests = [parse_data_test(text, line) for line, text in enumerate(given.tests, 1)]
+        layout = parse_layout(given.layout) if given.layout else ()
+    except Malformed as error:
+        raise UsageError(error.what, error.remedy) from None
+    built = given_plan(
+        project,
+        given.table,
+        given.strategy,
+        fire_time=clock(),
+        partition=given.partition,
+        partitioning=given.partitioning,
+        tests=tests,
+        layout=layout,
+        on_schema_change=given.on_schema_change,
+    )
+    result = run_plan(built, engine, store, clock, patience=patience, rows={0: given.rows})
+    if result.status != "succeeded":
+        failed = result.steps[0]
+        raise NotPublished(failed.record.error or result.status, tests=failed.tests)
+    return result
+
+
+def rollback(project: Project, asset: str, snapshot: str, *, clock: Clock = now) -> Plan:
+    """What going back to a snapshot would do."""
+    if not snapshot.isdigit():
+        raise UnknownSnapshot(
+            f"{snapshot!r} is no snapshot, which is a number",
+            f"tranche show {asset} --snapshots lists them",
+        )
+    return rollback_plan(project, find_asset(project, asset), snapshot, clock())
+
+
+def repeat(project: Project, run: str, state: StateReader) -> Plan:
+    """What running a past run again would do, against what it read then."""
+    return repeat_plan(project, run, state)
 
 
 @dataclass(frozen=True, slots=True)

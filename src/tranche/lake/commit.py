@@ -35,8 +35,12 @@ class Commit:
         return {f"{_PREFIX}{name}": value for name, value in about.items()}
 
     def options(self) -> dict[str, str]:
-        """The same for a DataFrame's write."""
-        return {f"snapshot-property.{name}": value for name, value in self.properties().items()}
+        """The same for a DataFrame's write that is seen at once.
+
+        It has the publication's id, so that nothing that was staged under it comes after.
+        """
+        about = {**self.properties(), "wap.id": self.publication}
+        return {f"snapshot-property.{name}": value for name, value in about.items()}
 
 
 def commit_of(step: Step, attempt: Attempt) -> Commit:

@@ -17,6 +17,7 @@ from tranche.lake.failures import comes_from_spark, explained
 from tranche.lake.iceberg import existing_columns
 from tranche.lake.layout import set_layout
 from tranche.lake.recovery import recovered
+from tranche.lake.restoring import Restoration
 from tranche.lake.rows import fetch
 from tranche.lake.session import Spark
 from tranche.model.asset import LakeTable
@@ -47,16 +48,20 @@ class SparkEngine:
     def start(self) -> None:
         self._spark.open()
 
+    def session(self) -> SparkSession:
+        """A session for a program that reads by itself."""
+        return self._spark.open()
+
     @contextmanager
     def attempt(self, work: Work) -> Iterator[Trial]:
         partitioning = work.step.script.partitioning
         zone = partitioning.tz if isinstance(partitioning, TimePartitioning) else "UTC"
         with self._session(zone, work.attempt.id) as session:
-            execution = Execution(session, self._settings, work)
+            trial = _trial(session, self._settings, work)
             try:
-                yield execution
+                yield trial
             finally:
-                execution.close()
+                trial.close()
 
     def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
@@ -107,6 +112,15 @@ class SparkEngine:
             if not comes_from_spark(error):
                 raise
             raise explained(error, secrets=self._settings.secrets) from error
+
+
+def _trial(session: SparkSession, settings: Settings, work: Work) -> Execution | Restoration:
+    if work.step.restores is None:
+        return Execution(session, settings, work)
+    table = work.step.script.asset
+    assert isinstance(table, LakeTable)
+    commit = Commit(work.attempt, work.step.script.fingerprint)
+    return Restoration(session, table, work.step.restores, commit)
 
 
 def _interrupt(session: SparkSession) -> None:

@@ -15,8 +15,9 @@ from tranche.lake.audit import check_data_tests, run_data_tests
 from tranche.lake.columns import captured
 from tranche.lake.commit import commit_of
 from tranche.lake.failures import comes_from_spark, explained
+from tranche.lake.given import frame_of
 from tranche.lake.history import HistoryWriter
-from tranche.lake.iceberg import at_snapshot, table_facts
+from tranche.lake.iceberg import at_snapshot, has_snapshot, table_facts
 from tranche.lake.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lake.rows import fetch
 from tranche.lake.strategies import AppendWriter, MergeWriter, ReplaceWriter
@@ -83,6 +84,8 @@ class Execution:
         if made is not None and isinstance(made.strategy, Manual):
             # What it writes can be seen at once, so all of it belongs to publishing.
             return Staged()
+        if made is not None and self.work.rows is not None:
+            return self.stage_rows(made, frame_of(self.session, self.work.rows))
         for statement in script.setup:
             self.sql(statement)
         if script.query is None:
@@ -170,6 +173,8 @@ class Execution:
 
     def located(self, line: int, act: Callable[[], _T]) -> _T:
         """Runs something; what Spark says against it gets its place in the script."""
+        if self.work.rows is not None:
+            return act()
         try:
             return act()
         except Exception as error:
@@ -201,9 +206,22 @@ class Execution:
 
     def at_pinned(self, table: LakeTable) -> str:
         if table not in self.pinned:
-            self.pinned[table] = self.pin(table)
+            self.pinned[table] = self.as_then(table) or self.pin(table)
         snapshot = self.pinned[table]
         return quoted(table) if snapshot is None else at_snapshot(table, snapshot)
+
+    def as_then(self, table: LakeTable) -> str | None:
+        """The snapshot that an earlier run read, where this one repeats it."""
+        given = next((g for g in self.step.pinned if g.asset == str(table)), None)
+        if given is None or given.snapshot is None:
+            return None
+        if not has_snapshot(self.session, table, given.snapshot):
+            raise SourceMissing(
+                f"{table} has no snapshot {given.snapshot} any more, which the earlier run read",
+                "it has expired, or the table was made anew; run it without --like",
+            )
+        self.sources[str(table)] = given.snapshot
+        return given.snapshot
 
     def pin(self, table: LakeTable) -> str | None:
         """The snapshot to read at; None to read what is there."""

@@ -147,6 +147,13 @@ def parent_of(session: SparkSession, table: LakeTable, snapshot: str) -> str | N
     return found[0]["id"] if found else None
 
 
+def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool:
+    if existing_columns(session, table) is None:
+        return False
+    statement = _TOTALS.format(quoted(table))
+    return bool(session.sql(statement, args={"snapshot": int(snapshot)}).collect())
+
+
 def make_namespace(session: SparkSession, table: LakeTable) -> None:
     lake, schema, _ = table.parts
     session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted_name(lake)}.{quoted_name(schema)}")

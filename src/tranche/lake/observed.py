@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tranche.errors import RowsRejected
@@ -79,7 +79,7 @@ class ObservedHistoryWriter(HistoryWriter):
             self.alter(self.fitted(self.fit.rows, history))
             self.lay_out(history)
             written = self.committed(lambda: self.renew(history))
-        self.note()
+        note_derived(self.session, self.table, self.now)
         make_current_view(self.session, self.table)
         return written
 
@@ -192,14 +192,6 @@ class ObservedHistoryWriter(HistoryWriter):
             changes.unpersist()
             if touched is not None:
                 touched.unpersist()
-
-    def note(self) -> None:
-        """Notes what the history reflects, which is no new snapshot of it."""
-        assert self.now is not None
-        name = quoted(self.table)
-        self.session.sql(
-            f"ALTER TABLE {name} SET TBLPROPERTIES ('{DERIVED_FROM}' = '{self.now.snapshot}')"
-        )
 
 
 class SlicedHistoryWriter(ObservedHistoryWriter):
@@ -338,6 +330,14 @@ class DatedHistoryWriter(ObservedHistoryWriter):
         every = [name for name in now.columns if name in before.columns]
         fresh = now.select(*every).exceptAll(before.select(*every))
         return fresh.select(*(quoted_name(name) for name in keys)).distinct()
+
+
+def note_derived(session: SparkSession, table: LakeTable, observed: TableFacts | None) -> None:
+    """Notes which observations a history reflects, which is no new snapshot of it."""
+    assert observed is not None
+    session.sql(
+        f"ALTER TABLE {quoted(table)} SET TBLPROPERTIES ('{DERIVED_FROM}' = '{observed.snapshot}')"
+    )
 
 
 def observed_name(table: LakeTable) -> LakeTable:

@@ -216,10 +216,8 @@ class SliceWriter:
         self.split = lay_out(self.session, self.table, self.layout, facts)
 
     def direct(self, rows: DataFrame) -> DataFrameWriterV2:
-        """Readers see it with its commit. It has the publication's id, so that none comes after."""
-        return self.writer(self.watched(rows)).options(
-            **self.commit.options(), **{"snapshot-property.wap.id": self.commit.publication}
-        )
+        """Readers see it with its commit."""
+        return self.writer(self.watched(rows)).options(**self.commit.options())
 
     def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
         allow_staging(self.session, self.table, facts)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from tranche.model.asset import AssetUri
+from tranche.model.run import Input
 from tranche.model.script import Script
 
 Verdict: TypeAlias = Literal["run", "skip", "fail"]
@@ -45,12 +46,18 @@ class Step:
     """Positions of the steps that must succeed first."""
     arguments: tuple[tuple[str, str | None], ...] = ()
     inputs: tuple[InputKey, ...] = ()
+    pinned: tuple[Input, ...] = ()
+    """What it reads as an earlier run did, not as it is when the step starts."""
+    restores: str | None = None
+    """The snapshot that its asset goes back to; the script does not run then."""
     verdict: Verdict = "run"
     reason: str | None = None
     """Why it is skipped, or why it cannot work."""
 
     @property
     def strategy(self) -> str | None:
+        if self.restores is not None:
+            return "rollback"
         made = self.script.annotations.materialize
         return made.strategy.name if made else None
 

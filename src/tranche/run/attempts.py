@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from tranche.errors import (
     Cancelled,
     CommitLost,
     DataTestsFailed,
+    EngineError,
     SliceBusy,
     StateError,
     TrancheError,
@@ -17,14 +18,14 @@ from tranche.errors import (
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
-from tranche.model.run import Attempt, Claim, Input, Outcome, StepRecord
+from tranche.model.run import Attempt, Claim, Input, Materialization, Outcome, Run, StepRecord
 from tranche.model.strategy import History
-from tranche.ports import Clock, Engine, Staged, StateStore, Work, Written
+from tranche.ports import Clock, Engine, Staged, StateStore, Trial, Work, Written
 from tranche.run import ledger
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
 from tranche.run.progress import Progress
-from tranche.run.reconcile import reconcile
+from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
 
 _LOST_RACES = 3
@@ -58,7 +59,13 @@ class Attempts:
     interrupts: Interrupts
     patience: float
     """How many seconds to wait for another run that writes the same slice."""
+    rows: object = None
+    """A frame of the engine's own, where no script says what to write."""
     staged: Staged = field(default_factory=Staged)
+    inputs: tuple[Input, ...] = ()
+    """What was read, once it is known."""
+    after_all: tuple[str, ...] = ()
+    """What went wrong after the slice had been published."""
     unforeseen: Exception | None = None
 
     def run(self) -> StepResult:
@@ -75,7 +82,7 @@ class Attempts:
                 status="running",
                 started_at=self.clock(),
             )
-            self.staged = Staged()
+            self.staged, self.inputs = Staged(), ()
             try:
                 attempt = self.claim(attempt)
             except SliceBusy as error:
@@ -96,7 +103,11 @@ class Attempts:
                 lost += raced
                 if not raced and (number - lost >= tries or not error.transient):
                     return self.ended(attempt, "failed", str(error))
-                self.again(attempt, str(error), retry.delay if retry else 0.0)
+                try:
+                    self.again(attempt, str(error), retry.delay if retry else 0.0)
+                except KeyboardInterrupt:
+                    self.interrupts.asked = True
+                    return self.finish(replace(self.record, status="cancelled"))
             except Exception as error:
                 # A fault of ours: the other steps still run, and the caller gets to see it.
                 self.unforeseen = error
@@ -117,8 +128,7 @@ class Attempts:
             holders = {claim.run for claim in claims}
             left = [run for run in self.store.abandoned() if run.id in holders]
             if left:
-                for ended in reconcile(left, self.engine, self.store, self.clock, self.sleep):
-                    self.progress.recovered(ended)
+                self.end(left)
                 continue
             if waited >= self.patience:
                 raise _busy(self.step, claims[0])
@@ -129,40 +139,79 @@ class Attempts:
             waited += _LOOK
             attempt = replace(attempt, started_at=self.clock())
 
+    def end(self, left: Sequence[Run]) -> None:
+        """Ends runs whose process is gone and that hold the key."""
+        for ended in reconcile(left, self.engine, self.store, self.clock, self.sleep):
+            if isinstance(ended, NotRecovered):
+                raise SliceBusy(
+                    f"{_what(self.step)} was being written by the run {ended.run}, whose process"
+                    f" is gone, and what became of it cannot be found out: {ended.error}",
+                    "run it again when that is mended",
+                )
+            self.progress.recovered(ended)
+
     def claimed(self) -> str | None:
         """The key that nobody else may work on; of a history all keys, whose order matters."""
         made = self.step.script.annotations.materialize
         whole = made is not None and isinstance(made.strategy, History)
-        return None if whole else self.step.partition
+        return None if whole or self.step.restores is not None else self.step.partition
 
     def attempt(self, attempt: Attempt) -> StepResult:
-        work = Work(step=self.step, attempt=attempt, fire_time=self.fire_time)
+        work = Work(step=self.step, attempt=attempt, fire_time=self.fire_time, rows=self.rows)
+        result: StepResult | None = None
+        try:
+            with self.engine.attempt(work) as trial:
+                result = self.tried(trial, attempt)
+        except TrancheError as error:
+            if result is None:
+                raise
+            # It is published and recorded; only what lay beside the table could not be removed.
+            return replace(result, warnings=(*result.warnings, f"{_what(self.step)}: {error}"))
+        return result
+
+    def tried(self, trial: Trial, attempt: Attempt) -> StepResult:
         inputs = ledger.pinned_inputs(self.step, self.store)
-        with self.engine.attempt(work) as trial:
+        with self.interrupts.stoppable():
+            self.staged = trial.stage()
+        self.inputs = ledger.with_sources(inputs, self.staged)
+        self.judge()
+        expected: tuple[Materialization, ...] = ()
+        if self.step.script.managed:
+            expected = ledger.expected(
+                self.step,
+                attempt,
+                self.clock(),
+                inputs=self.inputs,
+                staged=self.staged,
+                state=self.store,
+            )
+            insist(lambda: self.store.stage(attempt.id, expected), self.sleep)
+        else:
+            expected = ledger.entry(
+                self.step, attempt, "succeeded", self.clock(), inputs=self.inputs
+            )
+        return self.succeeded(attempt, self.published(trial, attempt), expected)
+
+    def published(self, trial: Trial, attempt: Attempt) -> Written:
+        try:
             with self.interrupts.stoppable():
-                self.staged = trial.stage()
-            self.judge()
-            inputs = ledger.with_sources(inputs, self.staged)
-            if self.step.script.managed:
-                expected = ledger.entry(
-                    self.step,
-                    attempt,
-                    "succeeded",
-                    self.clock(),
-                    inputs=inputs,
-                    tests=self.staged.tests,
-                )
-                insist(lambda: self.store.stage(attempt.id, expected), self.sleep)
-            try:
-                with self.interrupts.stoppable():
-                    written = trial.publish()
-            except (KeyboardInterrupt, Cancelled):
-                self.interrupts.asked = True
-                found = self.published_after_all(attempt)
-                if found is None:
-                    raise
-                written = found
-            return self.succeeded(attempt, written, inputs)
+                return trial.publish()
+        except (KeyboardInterrupt, Cancelled):
+            self.interrupts.asked = True
+            # What still works in the engine could publish it after we have looked.
+            self.engine.cancel(attempt.id)
+            found = self.published_after_all(attempt)
+            if found is None:
+                raise
+            return found
+        except CommitLost:
+            raise
+        except TrancheError as error:
+            found = self.published_after_all(attempt)
+            if found is None:
+                raise
+            self.after_all = (f"{_what(self.step)} was published, and then: {error}",)
+            return found
 
     def judge(self) -> None:
         failed = [test for test in self.staged.tests if test.status == "failed"]
@@ -180,27 +229,27 @@ class Attempts:
         table = ledger.table_of(self.step)
         if table is None or not self.step.script.managed:
             return None
-        return self.engine.recover(table, self.step.partition, attempt)
+        try:
+            return self.engine.recover(table, self.step.partition, attempt)
+        except EngineError:
+            # It cannot be found out now; what went wrong first says more.
+            return None
 
     def again(self, attempt: Attempt, error: str, delay: float) -> None:
         ended = replace(attempt, status="failed", finished_at=self.clock(), error=error)
         insist(lambda: self.store.finish_attempt(ended), self.sleep)
         self.progress.step_retried(self.step, error, delay)
-        try:
-            with self.interrupts.stoppable():
-                self.sleep(delay)
-        except KeyboardInterrupt:
-            self.interrupts.asked = True
+        with self.interrupts.stoppable():
+            self.sleep(delay)
 
     def succeeded(
-        self, attempt: Attempt, written: Written, inputs: tuple[Input, ...]
+        self, attempt: Attempt, written: Written, expected: Sequence[Materialization]
     ) -> StepResult:
         at = self.clock()
-        asset = self.step.script.asset
-        before = self.store.partition(str(asset), self.step.partition) if asset else None
-        entries = ledger.entry(
-            self.step, attempt, "succeeded", at, inputs=inputs, tests=self.staged.tests
-        )
+        entries = []
+        for entry in expected:
+            before = self.store.partition(entry.asset, entry.partition)
+            entries.append(ledger.published(replace(entry, finished_at=at), written, before))
         record = replace(
             self.record,
             status="succeeded",
@@ -212,15 +261,14 @@ class Attempts:
         insist(
             lambda: self.store.finish_step(
                 record,
-                tuple(ledger.published(entry, written, before) for entry in entries),
+                entries,
                 attempt=replace(attempt, status="succeeded", finished_at=at),
                 columns=written.columns,
             ),
             self.sleep,
         )
-        return StepResult(
-            record, written.result, self.staged.tests, (*self.staged.warnings, *self.warned())
-        )
+        warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
+        return StepResult(record, written.result, self.staged.tests, warnings)
 
     def ended(self, attempt: Attempt, status: Outcome, error: str) -> StepResult:
         """Records an attempt that published nothing, as the step's last one."""
@@ -232,7 +280,15 @@ class Attempts:
             started_at=attempt.started_at,
             finished_at=at,
         )
-        entries = ledger.entry(self.step, attempt, status, at, tests=self.staged.tests, error=error)
+        entries = ledger.entry(
+            self.step,
+            attempt,
+            status,
+            at,
+            inputs=self.inputs,
+            tests=self.staged.tests,
+            error=error,
+        )
         ended = replace(attempt, status=status, finished_at=at, error=error)
         insist(lambda: self.store.finish_step(record, entries, attempt=ended), self.sleep)
         return StepResult(record, tests=self.staged.tests, warnings=self.staged.warnings)
@@ -256,10 +312,13 @@ def unforeseen(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error}"
 
 
+def _what(step: Step) -> str:
+    return step.script.label if step.partition is None else f"{step.script.label} {step.partition}"
+
+
 def _busy(step: Step, claim: Claim) -> SliceBusy:
-    what = step.script.label if step.partition is None else f"{step.script.label} {step.partition}"
     return SliceBusy(
-        f"{what} is being written by the run {claim.run} since"
+        f"{_what(step)} is being written by the run {claim.run} since"
         f" {claim.at.isoformat(timespec='seconds')}",
         "wait for it, or stop it",
     )

@@ -51,6 +51,9 @@ class _Stoppable:
         self._interrupts = interrupts
 
     def __enter__(self) -> None:
+        # Asked for while nothing could be stopped: this is the next place where it can.
+        if self._interrupts.asked:
+            raise KeyboardInterrupt
         self._interrupts._stoppable = True
 
     def __exit__(self, *_: object) -> None:

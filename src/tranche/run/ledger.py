@@ -11,8 +11,55 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.digest import NO_ROWS, combined, digest_of_snapshot
 from tranche.model.plan import Step
 from tranche.model.run import Attempt, Input, Materialization, Outcome, PartitionState
-from tranche.ports import Staged, StateReader, Written
+from tranche.ports import Restored, Staged, StateReader, Written
 from tranche.run.ids import new_id
+
+_LOG = 1_000
+"""How many entries of a key are looked at, to find the one that holds again."""
+
+
+def expected(
+    step: Step,
+    attempt: Attempt,
+    at: datetime,
+    *,
+    inputs: Sequence[Input],
+    staged: Staged,
+    state: StateReader,
+) -> tuple[Materialization, ...]:
+    """The entries of an attempt once it has published what it staged."""
+    entries = entry(step, attempt, "succeeded", at, inputs=inputs, tests=staged.tests)
+    if step.restores is None:
+        return entries
+    return tuple(_restored(entries[0], step, key, staged, state) for key in staged.restored)
+
+
+def _restored(
+    entry: Materialization, step: Step, key: Restored, staged: Staged, state: StateReader
+) -> Materialization:
+    """A key that is again what an earlier entry made it, or that is gone again."""
+    log = state.materializations(entry.asset, key.partition, limit=_LOG)
+    found = next((e for e in log if e.status == "succeeded" and e.snapshot in staged.lineage), None)
+    rule = step.script.partitioning
+    restored = replace(
+        entry,
+        id=new_id(entry.finished_at),
+        partition=key.partition,
+        ordinal=rule.ordinal(key.partition) if rule and key.partition is not None else None,
+        rows=key.rows,
+        # Whatever made it, it was not the script as it is now.
+        fingerprint="",
+    )
+    if found is None:
+        return restored
+    return replace(
+        restored,
+        ordinal=found.ordinal,
+        fingerprint=found.fingerprint,
+        digest=found.digest,
+        inputs=found.inputs,
+        tests=found.tests,
+    )
 
 
 def entry(
@@ -26,7 +73,7 @@ def entry(
     error: str | None = None,
 ) -> tuple[Materialization, ...]:
     """The entry of an attempt; none for a step that materializes nothing."""
-    if step.script.asset is None:
+    if step.script.asset is None or (step.restores is not None and status != "succeeded"):
         return ()
     return (
         Materialization(
@@ -55,9 +102,9 @@ def published(
         entry,
         # What readers see is the commit that came last, whoever recorded it last.
         finished_at=written.committed_at or entry.finished_at,
-        rows=written.rows,
+        rows=written.rows if entry.rows is None else entry.rows,
         snapshot=written.snapshot,
-        digest=_digest(written, before),
+        digest=entry.digest or _digest(written, before),
     )
 
 
@@ -75,7 +122,12 @@ def _digest(written: Written, before: PartitionState | None) -> str | None:
 def pinned_inputs(step: Step, state: StateReader) -> tuple[Input, ...]:
     """What the step is about to read, with the materialization that each key has now."""
     inputs = []
+    pinned = {(given.asset, given.partition): given for given in step.pinned}
     for needed in step.inputs:
+        given = pinned.get((str(needed.asset), needed.partition))
+        if given is not None:
+            inputs.append(given)
+            continue
         found = state.partition(str(needed.asset), needed.partition)
         inputs.append(
             Input(
@@ -88,7 +140,9 @@ def pinned_inputs(step: Step, state: StateReader) -> tuple[Input, ...]:
 
 
 def with_sources(inputs: Sequence[Input], staged: Staged) -> tuple[Input, ...]:
-    return tuple(replace(item, snapshot=staged.sources.get(item.asset)) for item in inputs)
+    return tuple(
+        replace(item, snapshot=staged.sources.get(item.asset, item.snapshot)) for item in inputs
+    )
 
 
 def table_of(step: Step) -> LakeTable | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from tranche.errors import EngineError
 from tranche.model.asset import LakeTable, parse_address
 from tranche.model.run import Attempt, Materialization, Run, RunStatus, StepRecord, StepStatus
 from tranche.ports import Clock, Engine, StateStore, Written
@@ -27,23 +28,40 @@ class Recovered:
     """The assets that its last attempts had published."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotRecovered:
+    """A run that could not be brought to its end: the engine cannot tell what became of it."""
+
+    run: str
+    error: str
+
+
 def reconcile(
     runs: Sequence[Run],
     engine: Engine,
     store: StateStore,
     clock: Clock,
     sleep: Callable[[float], None],
-) -> tuple[Recovered, ...]:
-    """Ends abandoned runs. Of several processes that try, one does it."""
+) -> tuple[Recovered | NotRecovered, ...]:
+    """Ends abandoned runs. Of several processes that try, one does it.
+
+    One that cannot be ended stays with this process, and is abandoned again when that ends.
+    """
     adopted = [run for run in runs if store.adopt(run.id)]
     if any(_running(store, run) for run in adopted):
         # A commit that was under way when the process died may still land.
         sleep(engine.linger)
-    return tuple(_Reconciliation(run, engine, store, clock(), sleep).end() for run in adopted)
+    found: list[Recovered | NotRecovered] = []
+    for run in adopted:
+        try:
+            found.append(_Reconciliation(run, engine, store, clock(), sleep).end())
+        except EngineError as error:
+            found.append(NotRecovered(run.id, str(error)))
+    return tuple(found)
 
 
-def _running(store: StateStore, run: Run) -> list[Attempt]:
-    return [attempt for attempt in store.attempts(run.id) if attempt.status == "running"]
+def _running(store: StateStore, run: Run) -> bool:
+    return any(attempt.status == "running" for attempt in store.attempts(run.id))
 
 
 @dataclass(slots=True)
@@ -55,12 +73,14 @@ class _Reconciliation:
     sleep: Callable[[float], None]
 
     def end(self) -> Recovered:
-        running = {attempt.position: attempt for attempt in _running(self.store, self.run)}
+        tried: dict[int, list[Attempt]] = {}
+        for attempt in self.store.attempts(self.run.id):
+            tried.setdefault(attempt.position, []).append(attempt)
         published = []
         statuses: set[StepStatus] = set()
         for step in self.store.steps(self.run.id):
-            if step.position in running:
-                ended = self.step(step, running[step.position])
+            if step.status == "running" and step.position in tried:
+                ended = self.step(step, tried[step.position])
                 if ended == "succeeded" and step.asset is not None:
                     published.append(step.asset)
                 statuses.add(ended)
@@ -79,9 +99,12 @@ class _Reconciliation:
         )
         return Recovered(self.run.id, status, tuple(published))
 
-    def step(self, step: StepRecord, attempt: Attempt) -> StepStatus:
+    def step(self, step: StepRecord, attempts: Sequence[Attempt]) -> StepStatus:
+        """Any of the attempts may have published; the table knows it by the step that they share."""
+        attempt = attempts[-1]
         written = self.written(step, attempt)
-        entries = self.store.staged(attempt.id)
+        noted = (self.store.staged(tried.id) for tried in reversed(attempts))
+        entries = next((entries for entries in noted if entries), ())
         if written is None or (step.asset is not None and not entries):
             self.failed(step, attempt)
             return "failed"
@@ -123,7 +146,9 @@ class _Reconciliation:
                 )
             )
         failed = replace(step, status="failed", error=_GONE, finished_at=self.at)
-        ended = replace(attempt, status="failed", error=_GONE, finished_at=self.at)
+        ended = attempt
+        if attempt.status == "running":
+            ended = replace(attempt, status="failed", error=_GONE, finished_at=self.at)
         insist(lambda: self.store.finish_step(failed, entries, attempt=ended), self.sleep)
 
     def written(self, step: StepRecord, attempt: Attempt) -> Written | None:

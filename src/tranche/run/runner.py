@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tranche.model.plan import Plan, Step
@@ -13,7 +13,7 @@ from tranche.run.attempts import Attempts, StepResult, unforeseen
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
 from tranche.run.progress import Progress
-from tranche.run.reconcile import reconcile
+from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
 
 __all__ = ["Progress", "RunResult", "StepResult", "run_plan"]
@@ -41,9 +41,14 @@ def run_plan(
     progress: Progress | None = None,
     sleep: Callable[[float], None] = time.sleep,
     patience: float = PATIENCE,
+    rows: Mapping[int, object] | None = None,
 ) -> RunResult:
-    """Executes every step in order. One that fails stops only those that depend on it."""
-    return _Runner(plan, engine, store, clock, progress or Progress(), sleep, patience).run()
+    """Executes every step in order. One that fails stops only those that depend on it.
+
+    `rows` are frames of the engine's own, for the positions of steps whose script has no query.
+    """
+    runner = _Runner(plan, engine, store, clock, progress or Progress(), sleep, patience)
+    return runner.run(rows or {})
 
 
 class _Runner:
@@ -68,8 +73,10 @@ class _Runner:
         self.results: dict[int, StepResult] = {}
         self.interrupts = Interrupts()
         self.unforeseen: list[Exception] = []
+        self.warnings: list[str] = []
 
-    def run(self) -> RunResult:
+    def run(self, rows: Mapping[int, object]) -> RunResult:
+        self.rows = rows
         request = self.plan.request
         records = [self.record(step) for step in self.plan.steps]
         self.store.begin_run(
@@ -101,7 +108,7 @@ class _Runner:
             raise self.unforeseen[0]
         steps = tuple(self.results[step.position] for step in self.plan.steps)
         warnings = [warning for step in steps for warning in step.warnings]
-        return RunResult(self.id, status, steps, (*self.plan.warnings, *warnings))
+        return RunResult(self.id, status, steps, (*self.plan.warnings, *self.warnings, *warnings))
 
     def reconcile(self) -> None:
         """What earlier runs left undone comes first: this one may build on it."""
@@ -109,7 +116,13 @@ class _Runner:
             return
         left = self.store.abandoned()
         for ended in reconcile(left, self.engine, self.store, self.clock, self.sleep):
-            self.progress.recovered(ended)
+            if isinstance(ended, NotRecovered):
+                self.warnings.append(
+                    f"the run {ended.run} ended half-way, and what became of it cannot be found"
+                    f" out: {ended.error}"
+                )
+            else:
+                self.progress.recovered(ended)
 
     def status(self) -> RunStatus:
         found = {result.record.status for result in self.results.values()}
@@ -131,6 +144,7 @@ class _Runner:
             sleep=self.sleep,
             interrupts=self.interrupts,
             patience=self.patience,
+            rows=self.rows.get(step.position),
         )
         if self.interrupts.asked:
             return attempts.finish(replace(record, status="cancelled"))

@@ -13,6 +13,7 @@ from tranche.state.advisory import lock_number
 
 _TAKE = text("SELECT pg_try_advisory_lock(:lock)")
 _LEAVE = text("SELECT pg_advisory_unlock(:lock)")
+_LEAVE_ALL = text("SELECT pg_advisory_unlock_all()")
 # A number of 64 bits is shown in two halves, and the third column tells that it is such a number.
 _HELD = text(
     "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
@@ -90,6 +91,10 @@ class SessionLives:
     def close(self) -> None:
         with self._lock:
             self._kept.clear()
+            if self._connection is not None and self._locked:
+                # The server hears of a closed connection a little later than those who look next.
+                with suppress(SQLAlchemyError):
+                    self._connection.execute(_LEAVE_ALL)
             self._drop()
 
     def _session(self) -> Connection:
