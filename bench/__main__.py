@@ -12,12 +12,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import asof, commands, small_slice
+from bench import asof, commands, small_slice, strategies
 from bench.figure import Figure
 
 
 def main() -> int:
-    figures: list[Figure] = [*commands.measure(), *small_slice.measure(), *asof.measure()]
+    figures: list[Figure] = [
+        *commands.measure(),
+        *small_slice.measure(),
+        *asof.measure(),
+        *strategies.measure(),
+    ]
     table = Table("what", "measured", "limit", "")
     for figure in figures:
         table.add_row(

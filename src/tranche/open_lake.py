@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tranche import service
-from tranche.errors import ConfigError, UsageError
+from tranche.errors import ConfigError, UnknownSnapshot, UsageError
 from tranche.model.asset import BadAddress, LakeTable, parse_address
 from tranche.model.data_test import DataTestResult
 from tranche.model.partitioning import Partitioning
@@ -20,7 +20,7 @@ from tranche.run.runner import PATIENCE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tranche.lake.engine import SparkEngine
+    from tranche.lakes.engine import SparkEngine
     from tranche.ports import StateStore
 
 Columns: TypeAlias = str | Sequence[str]
@@ -98,13 +98,15 @@ class OpenLake:
         The rows of one slice come without the column that names it, so that they can be written
         back.
         """
-        from tranche.lake.reading import rows_of
+        from tranche.lakes.reading import rows_of
         from tranche.model.strategy import PARTITION_COLUMN
 
         if partition is not None and partitions is not None:
             raise UsageError("partition= and partitions= are both given", "give one of them")
         if isinstance(partitions, str):
             raise UsageError("partitions= is one text", "give a list, or use partition=")
+        if snapshot is not None and not str(snapshot).isdigit():
+            raise UnknownSnapshot(f"{snapshot!r} is no snapshot", "give its number")
         keys = (partition,) if partition is not None else partitions
         rows = rows_of(
             self.spark,
@@ -200,7 +202,7 @@ class OpenLake:
 
     def _started(self) -> SparkEngine:
         if self._engine is None:
-            from tranche.lake.engine import SparkEngine
+            from tranche.lakes.engine import SparkEngine
 
             engine = SparkEngine(self._project.settings)
             self._open.callback(engine.close)

@@ -11,6 +11,7 @@ from typing import Protocol
 from tranche.model.asset import LakeTable
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
@@ -23,6 +24,7 @@ from tranche.model.run import (
     RunStatus,
     StepRecord,
 )
+from tranche.model.snapshot import Preview, Snapshots
 
 
 class Clock(Protocol):
@@ -84,6 +86,37 @@ class Written:
     """The rows of a script that materializes nothing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """What may go from a table, and what may not."""
+
+    before: datetime
+    """What readers could not see any more by then is of no interest."""
+    needed: frozenset[str]
+    """Snapshots that the ledger names, and which stay."""
+    running: frozenset[str]
+    """Runs that have not ended, whose staged commits stay."""
+    left_before: datetime
+    """Staged commits and files that nobody knows of may go if they are older than that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maintained:
+    """What upkeep did to a table."""
+
+    table: LakeTable
+    snapshots: int = 0
+    """How many snapshots went."""
+    compacted: int = 0
+    """How many data files were made into fewer."""
+    compacted_into: int = 0
+    orphans: int = 0
+    """How many files went that no snapshot had."""
+    files: tuple[int, int] = (0, 0)
+    """How many data files there were, and are."""
+    bytes: tuple[int, int] = (0, 0)
+
+
 class Trial(Protocol):
     """One attempt in an engine. What it staged and did not publish is gone when it ends."""
 
@@ -115,12 +148,36 @@ class Engine(Protocol):
         """
         ...
 
+    def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
+        """Makes few files of many small ones, and removes what nobody needs any more.
+
+        A table that Tranche keeps beside it is looked after too. Runs may go on meanwhile.
+        """
+        ...
+
     def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
         """Any statement, against the project's lakes."""
         ...
 
-    def preview(self, table: LakeTable, partition: str | None, *, limit: int) -> Rows:
-        """The first rows of a table, or of one slice of it."""
+    def preview(
+        self,
+        table: LakeTable,
+        partition: str | None,
+        *,
+        limit: int,
+        snapshot: str | None = None,
+        at: datetime | None = None,
+    ) -> Preview:
+        """The first rows of a table, or of one slice of it: as it is, at a snapshot that readers
+        saw, or as they saw it at a time."""
+        ...
+
+    def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
+        """The snapshots that readers of a table saw, latest first."""
+        ...
+
+    def scan(self, step: Step) -> Scanned:
+        """Runs the SELECT of a step, writes its rows nowhere, and tells what was read for them."""
         ...
 
     def cancel(self, attempt: str | None = None) -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, TypeAlias
 
-from tranche.errors import NotBuiltYet, SourceMissing
+from tranche.errors import NotBuiltYet, SourceMissing, UnknownSnapshot
 from tranche.model.asset import LakeTable
+from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt
-from tranche.ports import Staged, Trial, Work, Written
+from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
+from tranche.ports import Maintained, Staged, Trial, Upkeep, Work, Written
 from tranche.state.memory import MemoryStore
 
 Record: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Callable[[Step], Sequence[Record]]
+Slices: TypeAlias = dict[str | None, tuple[Record, ...]]
 
 
 class MemoryEngine:
@@ -28,7 +32,9 @@ class MemoryEngine:
 
     def __init__(self, answers: Mapping[str, Answer] | None = None) -> None:
         self.answers = dict(answers or {})
-        self.tables: dict[str, dict[str | None, tuple[Record, ...]]] = {}
+        self.tables: dict[str, Slices] = {}
+        self.past: dict[str, list[tuple[SeenSnapshot, Slices]]] = {}
+        """What each table was like after each run, by its fire time."""
         self.executed: list[Step] = []
         self.published: dict[str, Written] = {}
 
@@ -44,16 +50,50 @@ class MemoryEngine:
     def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
         return self.published.get(attempt.id)
 
+    def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
+        return (Maintained(table=table),)
+
     def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
         raise NotBuiltYet("an engine in memory runs no SQL", "use a Spark session")
 
-    def preview(self, table: LakeTable, partition: str | None, *, limit: int) -> Rows:
+    def preview(
+        self,
+        table: LakeTable,
+        partition: str | None,
+        *,
+        limit: int,
+        snapshot: str | None = None,
+        at: datetime | None = None,
+    ) -> Preview:
+        slices = self._there(table)
+        seen = None
+        if snapshot is not None or at is not None:
+            seen, slices = self._then(table, snapshot, at)
+        wanted = [slices.get(partition, ())] if partition is not None else slices.values()
+        rows = tuple(row for found in wanted for row in found)
+        return Preview(_as_rows(rows[:limit], more=len(rows) > limit), seen)
+
+    def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
+        self._there(table)
+        found = [seen for seen, _ in reversed(self.past.get(str(table), []))]
+        return Snapshots(tuple(found[:limit]), more=len(found) > limit)
+
+    def _there(self, table: LakeTable) -> Slices:
         slices = self.tables.get(str(table))
         if slices is None:
             raise SourceMissing(f"{table} does not exist yet", "run the script that makes it")
-        wanted = [slices.get(partition, ())] if partition is not None else slices.values()
-        rows = tuple(row for found in wanted for row in found)
-        return _as_rows(rows[:limit], more=len(rows) > limit)
+        return slices
+
+    def _then(
+        self, table: LakeTable, snapshot: str | None, at: datetime | None
+    ) -> tuple[SeenSnapshot, Slices]:
+        for seen, slices in reversed(self.past.get(str(table), [])):
+            if seen.id == snapshot or (at is not None and seen.at <= at):
+                return seen, slices
+        raise UnknownSnapshot(f"{table} has no such snapshot", "ask for its snapshots")
+
+    def scan(self, step: Step) -> Scanned:
+        raise NotBuiltYet("an engine in memory runs no SQL", "use a Spark session")
 
     def cancel(self, attempt: str | None = None) -> None:
         """Does nothing: what runs in memory is over before anybody could cancel it."""
@@ -79,12 +119,24 @@ class MemoryTrial:
         rows = self.rows
         if step.script.asset is None:
             return Written(rows=len(rows), result=_as_rows(rows))
-        self.engine.tables.setdefault(str(step.script.asset), {})[step.partition] = rows
+        slices = self.engine.tables.setdefault(str(step.script.asset), {})
+        before = slices.get(step.partition, ())
+        slices[step.partition] = rows
         digest = hashlib.sha256("\n".join(sorted(map(repr, rows))).encode()).hexdigest()
         written = Written(
             rows=len(rows), snapshot=str(len(self.engine.executed)), digest=digest[:16]
         )
         self.engine.published[self.work.attempt.id] = written
+        seen = SeenSnapshot(
+            id=str(written.snapshot),
+            at=self.work.fire_time,
+            operation="overwrite",
+            run=self.work.attempt.run,
+            partition=step.partition,
+            added=len(rows),
+            removed=len(before),
+        )
+        self.engine.past.setdefault(str(step.script.asset), []).append((seen, dict(slices)))
         return written
 
 

@@ -257,6 +257,51 @@ def test_two_processes_write_two_slices_of_a_new_table_at_once(shell: Shell) -> 
     assert [p["rows"] for p in shell.json("status", "t")["partitions"]] == [1, 1]
 
 
+def test_the_guide_to_python(shell: Shell) -> None:
+    shell.json("init")
+    shell.quick()
+    shell.json("run", "ingest_orders", "-p", "2026-05-16", "--only")
+    page = Path(__file__).parents[2] / "docs" / "guides" / "python.md"
+    code = page.read_text().partition("```python\n")[2].partition("```")[0]
+    done = subprocess.run(
+        [str(TRANCHE.parent / "python"), "-c", code],
+        cwd=shell.folder.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows, snapshot = done.stdout.split()
+    assert int(rows) > 0
+    shown = shell.json("show", "lake://main/big_orders", "-p", "2026-05-16")
+    assert len(shown["rows"]) == int(rows)
+    (state,) = shell.json("status", "lake://main/big_orders")["partitions"]
+    assert (state["rows"], state["snapshot"]) == (int(rows), snapshot)
+
+
+def test_back_to_a_snapshot_and_what_upkeep_leaves(shell: Shell) -> None:
+    shell.json("init")
+    shell.quick()
+    first = shell.json("run", "ingest_orders", "-p", "2026-05-16", "--only")
+    file = shell.folder / "data" / "orders" / "2026-05-16.json"
+    file.write_text(file.read_text().splitlines()[0])
+    assert slices(shell.json("run", "ingest_orders", "-p", "2026-05-16", "--only"))[0][3] == 1
+    snapshot = first["steps"][0]["snapshot"]
+    back = shell.json("rollback", "raw_orders", "--to", snapshot)
+    assert [(s["strategy"], s["rows"]) for s in back["steps"]] == [("rollback", 3)]
+    (state,) = shell.json("status", "raw_orders")["partitions"]
+    assert (state["rows"], state["run"]) == (3, back["run"])
+    # Nothing that the ledger named lately goes; with no retention, all but the present does.
+    assert shell.json("maintain")["tables"][0]["snapshots_removed"] == 0
+    (found,) = shell.json("maintain", "raw_orders", "--retention", "0s")["tables"]
+    assert (found["snapshots_removed"], found["files"]) == (2, 1)
+    assert len(shell.json("show", "raw_orders")["rows"]) == 3
+    wrong = shell.tranche("rollback", "raw_orders", "--to", snapshot)
+    assert wrong.returncode == 1
+    assert f"no snapshot {snapshot}" in wrong.stderr
+
+
 def test_the_demo_runs(tmp_path: Path) -> None:
     result = Shell(tmp_path).json("demo", "shop")
     assert result["status"] == "succeeded"
@@ -266,5 +311,6 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     )
     shop = Shell(tmp_path / "shop")
     report = shop.json("check")
-    assert len(report["scripts"]) == 5
+    assert len(report["scripts"]) == 6
+    assert {row["is_current"] for row in result["tables"]["customers"]} == {True}
     assert len(list((tmp_path / "shop" / "data" / "orders").iterdir())) == 60

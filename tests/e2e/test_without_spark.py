@@ -102,7 +102,31 @@ WRONG = {
     "violations of which": (["show", "orders", "--violations"], 2, "name it with --partition"),
     "violations of a bad key": (["show", "orders", "--violations", "-p", "x"], 2, "look like"),
     "violations without key": (["show", "whole", "--violations", "-p", "x"], 2, "no partitions"),
+    "two snapshots": (["show", "orders", "--snapshot", "1", "--at", "x"], 2, "give one of them"),
+    "a snapshot of columns": (
+        ["show", "orders", "--snapshot", "1", "--schema"],
+        2,
+        "is about rows",
+    ),
+    "a time of violations": (["show", "whole", "--at", "x", "--violations"], 2, "is about rows"),
+    "a snapshot of snapshots": (["show", "whole", "--snapshot", "1", "--snapshots"], 2, "drop it"),
+    "snapshots and columns": (["show", "whole", "--schema", "--snapshots"], 2, "one at a time"),
+    "snapshots of a slice": (["show", "orders", "--snapshots", "-p", "x"], 2, "all partitions"),
+    "no snapshot": (["show", "orders", "--snapshot", "latest"], 2, "'latest' is no snapshot"),
+    "a huge snapshot": (["show", "orders", "--snapshot", "9" * 30], 2, "is no snapshot"),
+    "rows at no time": (["show", "orders", "--at", "noon"], 2, "is no time"),
+    "rows at no zone": (["show", "orders", "--at", "2026-05-16T00:00"], 2, "has no time zone"),
+    "snapshots of what": (["show", "odrers", "--snapshots"], 2, "did you mean"),
     "a slice of versions": (["show", "past", "-p", "2026-05-01"], 2, "has versions"),
+    "explain several": (["explain", "."], 2, "one is explained at a time"),
+    "explain upstreams": (["explain", "+orders"], 2, "one is explained at a time"),
+    "explain what": (["explain", "ordres"], 2, "did you mean 'orders'?"),
+    "explain a bad key": (["explain", "orders", "-p", "x"], 2, "its keys look like"),
+    "explain a bad time": (["explain", "orders", "--at", "noon"], 2, "is no time"),
+    "explain an argument": (["explain", "orders", "--arg", "a=1"], 2, "takes the argument 'a'"),
+    "explain without key": (["explain", "regions"], 1, "us, eu"),
+    "explain what is to come": (["explain", "later", "-p", "2026-05-01"], 1, "lookback cannot"),
+    "scan what writes": (["explain", "manual", "--scan"], 2, "writes by itself"),
     "not built yet": (["run", "later", "-p", "2026-05-01"], 1, "lookback cannot be run yet"),
 }
 
@@ -122,6 +146,10 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -
     shell.write(
         "pipelines/later.sql",
         "-- pipeline\n-- partitioned daily lookback=2\n-- materialize lake://main/m\nSELECT 1 AS x",
+    )
+    shell.write(
+        "pipelines/manual.sql",
+        "-- pipeline\n-- materialize manual lake://main/by_hand\nDELETE FROM by_hand",
     )
     shell.write(
         "pipelines/past.sql",
@@ -164,6 +192,51 @@ def test_a_plan_is_printed_and_nothing_made(shell: Shell) -> None:
         ("a", "2026-05-16", "run"),
         ("b", "2026-05-16", "run"),
     ]
+    assert not (shell.folder / ".tranche" / "state.db").exists()
+
+
+def test_a_step_is_explained(shell: Shell) -> None:
+    shell.write("pipelines/a.sql", DAILY.format(name="a", on=""))
+    shell.write(
+        "pipelines/b.sql",
+        '-- pipeline\n-- partitioned daily tz="Europe/Paris" lag=1\n-- on lake://main/a\n'
+        "-- materialize lake://main/b key=x\n-- $who (string)\n"
+        "CREATE TEMPORARY VIEW v AS SELECT * FROM a WHERE _tranche_partition = '{partition}';\n\n"
+        "SELECT x, $who AS who FROM v JOIN read_json('in/' || '{partition}' || '.json') USING (x);\n",
+    )
+    asked = ("explain", "b", "--at", "2026-05-16T23:00:00Z", "--arg", "who=o'neill")
+    done = shell.tranche(*asked)
+    assert (
+        done.stdout
+        == """\
+lake://main/b by merge
+partition 2026-05-16, the period of 2026-05-17T01:00:00+02:00 in Europe/Paris, less a lag of 1
+reads lake://main/a 2026-05-16
+reads file:in/{partition}.json
+
+-- pipelines/b.sql:6
+CREATE TEMPORARY VIEW v AS SELECT * FROM `main`.`default`.`a` WHERE _tranche_partition = :_tranche_key;
+   :_tranche_key = '2026-05-16'
+
+-- pipelines/b.sql:8
+SELECT x, :_tranche_argument_who AS who FROM v JOIN _tranche_files_0 USING (x);
+   :_tranche_argument_who = "o'neill"
+   _tranche_files_0 = read_json('in/2026-05-16.json')
+"""
+    )
+    found = shell.json(*asked)
+    assert (found["asset"], found["strategy"], found["partition"], found["partition_from"]) == (
+        "lake://main/b",
+        "merge",
+        "2026-05-16",
+        "time",
+    )
+    assert found["inputs"][0] == {"asset": "lake://main/a", "partition": "2026-05-16"}
+    view, select = found["statements"]
+    assert view["parameters"] == {"_tranche_key": "2026-05-16"}
+    assert select["parameters"] == {"_tranche_argument_who": "o'neill"}
+    assert select["files"][0]["path"] == "in/2026-05-16.json"
+    assert found["scans"] is None
     assert not (shell.folder / ".tranche" / "state.db").exists()
 
 
@@ -224,14 +297,14 @@ class TestSpeed:
         open_store("sqlite:///.tranche/state.db", create=True, root=shell.folder).close()
         return shell
 
-    @pytest.mark.parametrize("command", ["check", "graph", "status"])
+    @pytest.mark.parametrize("command", ["check", "graph", "status", "explain t7"])
     def test_no_spark_is_imported_and_parsed_scripts_are_not_parsed_again(
         self, large: Shell, command: str
     ) -> None:
         large.tranche("check")
         code = (
             "import sys, runpy\n"
-            f"sys.argv = ['tranche', {command!r}]\n"
+            f"sys.argv = ['tranche', *{command.split()!r}]\n"
             "try:\n"
             "    from tranche.cli import main; main()\n"
             "except SystemExit: pass\n"
@@ -249,14 +322,14 @@ class TestSpeed:
         )
         assert done.stdout.splitlines()[-1] == "IMPORTED []"
 
-    @pytest.mark.parametrize("command", ["--help", "check", "graph", "status"])
+    @pytest.mark.parametrize("command", ["--help", "check", "graph", "status", "explain t7"])
     def test_commands_answer_at_once(self, large: Shell, command: str) -> None:
         large.env["PYTHONDONTWRITEBYTECODE"] = ""
-        large.tranche(command)
+        large.tranche(*command.split())
         times = []
         for _ in range(3):
             began = _used()
-            assert large.tranche(command).returncode == 0
+            assert large.tranche(*command.split()).returncode == 0
             times.append(_used() - began)
         assert min(times) < 1.5
 
@@ -446,3 +519,36 @@ def test_a_check_does_without_a_state(shell: Shell) -> None:
     (shell.folder / ".tranche" / "state.db").write_text("no database")
     (warning,) = shell.json("check")["warnings"]
     assert warning.startswith("columns were not compared with those of past runs: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "says"),
+    [
+        (("run",), 2, "run needs a target"),
+        (("run", "--like", "r9"), 2, "there is no run 'r9'"),
+        (("run", "t", "--like", "r9"), 2, "leave the target"),
+        (("run", "--like", "r9", "--only"), 2, "leave the target"),
+        (("rollback", "t", "--to", "yesterday"), 2, "'yesterday' is no snapshot"),
+        (("rollback", "tt", "--to", "7"), 2, "no script of this project makes 'tt'"),
+        (("rollback", "t"), 2, "--to"),
+        (("maintain", "--retention", "a week"), 2, "'a week' is no length of time"),
+        (("maintain", "tt"), 2, "no script of this project makes 'tt'"),
+        (("maintain",), 0, "no table has been made yet"),
+    ],
+)
+def test_wrong_use_of_versions(
+    shell: Shell, command: tuple[str, ...], code: int, says: str
+) -> None:
+    shell.write("pipelines/t.sql", DAILY.format(name="t", on=""))
+    result = shell.tranche(*command)
+    assert result.returncode == code
+    assert says in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_rollback_says_what_it_would_do(shell: Shell) -> None:
+    shell.write("pipelines/t.sql", DAILY.format(name="t", on=""))
+    plan = shell.json("rollback", "t", "--to", "7", "--dry-run")
+    assert [(step["asset"], step["strategy"]) for step in plan["steps"]] == [
+        ("lake://main/t", "rollback")
+    ]

@@ -25,8 +25,8 @@ SCRIPT = """\
 SELECT id, 'v{version}' AS name FROM VALUES {rows} AS v(id)
 """
 POINTS = {
-    "before staging": ("tranche.lake.writer:SliceWriter.stage", False),
-    "between staging and publishing": ("tranche.lake.execution:Execution.publish", False),
+    "before staging": ("tranche.lakes.writer:SliceWriter.stage", False),
+    "between staging and publishing": ("tranche.lakes.execution:Execution.publish", False),
     "between publishing and the ledger": ("tranche.run.attempts:Attempts.succeeded", True),
     "between the ledger and the end": ("tranche.run.runner:_Runner.status", True),
 }
@@ -50,7 +50,7 @@ def test_killed(shop: Shop, strategy: str, point: str, first: bool) -> None:
     name = "_".join(f"{strategy} {point} {first}".split()).lower()
     place, published = POINTS[point]
     if strategy == "versions" and point == "before staging":
-        place = "tranche.lake.observed:ObservedHistoryWriter.stage"
+        place = "tranche.lakes.observed:ObservedHistoryWriter.stage"
     path = f"pipelines/{name}.sql"
     before: list[tuple[int, str]] = []
     if not first:
@@ -98,7 +98,7 @@ def test_killed_between_observations_and_versions(shop: Shop) -> None:
     shop.write(path, script(name, "versions", 0, "(1), (2)"))
     assert shop.run(name, partition="2026-05-01").status == "succeeded"
     shop.write(path, script(name, "versions", 1, "(1)"))
-    place = "tranche.lake.observed:ObservedHistoryWriter.renew"
+    place = "tranche.lakes.observed:ObservedHistoryWriter.renew"
     shop.killed(place, "run", name, "--partition", DAY, "--only")
     assert seen(shop, name) == [(1, "v0"), (2, "v0")]
     shop.write(path, script(name, "versions", 2, "(2)"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tranche.lake.engine import SparkEngine
+from tranche.lakes.engine import SparkEngine
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
 from tranche.model.run import Attempt

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tranche.errors import ColumnsRejected, SourceMissing, StatementFailed
-from tranche.lake.audit import run_data_tests
+from tranche.lakes.audit import run_data_tests
 from tranche.model.data_test import DataTestResult
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class TestTogether:
             queries.append(executions(rows.sparkSession) - before)
             return results
 
-        monkeypatch.setattr("tranche.lake.execution.run_data_tests", watched)
+        monkeypatch.setattr("tranche.lakes.execution.run_data_tests", watched)
         with bench.engine.attempt(bench.work(text, partition=DAY)) as trial:
             results = trial.stage().tests
         assert [result.violations for result in results] == [0] * 5
@@ -292,7 +292,7 @@ class TestTogether:
             queries.append(executions(rows.sparkSession) - before)
             return results
 
-        monkeypatch.setattr("tranche.lake.execution.run_data_tests", watched)
+        monkeypatch.setattr("tranche.lakes.execution.run_data_tests", watched)
         assert found_by(bench, script("(1, 'a')", "sane")).violations == 1
         assert queries[0] <= 2
 

@@ -25,6 +25,14 @@ SAME = {
         "SELECT 1 AS x, 'a' AS y",
         "SELECT 'a' AS y, 1 AS x",
     ),
+    "whether a column could be null": (
+        "SELECT 1 AS x, 2 AS y",
+        "SELECT * FROM VALUES (1, if(rand() < 2, 2, NULL)) AS v(x, y)",
+    ),
+    "where nulls could be, of many columns": (
+        "SELECT " + ", ".join(f"{n} AS c{n:03}" for n in range(130)),
+        "SELECT " + ", ".join(f"nullif({n}, -1) AS c{n:03}" for n in range(130)),
+    ),
     "order of a map": (
         "SELECT map('a', 1, 'b', 2) AS m",
         "SELECT map('b', 2, 'a', 1) AS m",
@@ -49,6 +57,11 @@ OTHER = {
         "SELECT struct(CAST(NULL AS INT) AS x, 1 AS y) AS s",
         "SELECT struct(1 AS x, CAST(NULL AS INT) AS y) AS s",
     ),
+    "where the null is among many": (
+        "SELECT " + ", ".join(f"nullif(1, {int(n != 70)}) AS c{n:03}" for n in range(130)),
+        "SELECT " + ", ".join(f"nullif(1, {int(n != 71)}) AS c{n:03}" for n in range(130)),
+    ),
+    "a null and a zero": ("SELECT CAST(NULL AS BIGINT) AS x", "SELECT 0L AS x"),
     "a null and an empty text": ("SELECT CAST(NULL AS STRING) AS x", "SELECT '' AS x"),
     "order of an array": ("SELECT array(1, 2) AS x", "SELECT array(2, 1) AS x"),
 }

@@ -285,7 +285,7 @@ class TestAtPartition:
         self, customers: Callable[..., Customers], bench: Bench
     ) -> None:
         """As after a crash between the observations and the versions."""
-        from tranche.lake import observed
+        from tranche.lakes import observed
 
         table = customers("history at=partition track=tier")
         table.put(0, DAYS[0])

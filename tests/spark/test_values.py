@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tranche.errors import KeyRejected, SourceMissing, StatementFailed
-from tranche.lake.execution import Execution
+from tranche.lakes.execution import Execution
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -63,7 +63,7 @@ def test_a_preview_of_an_awkward_key_shows_its_slice(bench: Bench) -> None:
     key = "x' OR '1'='1"
     bench.run(TENANT, partition="other")
     bench.run(TENANT, partition=key)
-    rows = bench.engine.preview(LakeTable("main", "t", bench.schema), key, limit=10)
+    rows = bench.engine.preview(LakeTable("main", "t", bench.schema), key, limit=10).rows
     assert [record["token"] for record in rows.records()] == [key]
 
 

@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from tranche.cli.explain_command import explain
 from tranche.cli.look_commands import show, sql, status
 from tranche.cli.output import Output
 from tranche.cli.project_commands import check, demo, graph, init
 from tranche.cli.run_command import run
+from tranche.cli.version_commands import maintain, rollback
 
 app = typer.Typer(
     name="tranche",
@@ -21,7 +23,19 @@ app = typer.Typer(
     add_completion=False,
     help="Partitioned lakehouse pipelines on Spark.",
 )
-for _command in (init, demo, check, graph, run, status, show, sql):
+for _command in (
+    init,
+    demo,
+    check,
+    graph,
+    run,
+    status,
+    show,
+    sql,
+    explain,
+    rollback,
+    maintain,
+):
     app.command()(_command)
 
 

@@ -16,7 +16,7 @@ from tranche.model.plan import Request
 from tranche.project.demo import DAYS, RUN_DAYS, make_demo
 from tranche.run.runner import RunResult
 
-_TABLES = ("orders_daily", "revenue_by_tier", "top_customers")
+_TABLES = ("orders_daily", "revenue_by_tier", "customers", "top_customers")
 _TOPS = ("ingest_customers", "ingest_orders")
 
 
@@ -24,7 +24,7 @@ def run_demo(folder: Path, output: Output) -> bool:
     """Says whether every run went well."""
     make_demo(folder)
     project = service.open_project(folder)
-    _say(output, f"A shop in {folder}: {DAYS} days of orders and customers, five scripts.\n")
+    _say(output, f"A shop in {folder}: {DAYS} days of orders and customers, six scripts.\n")
     if not output.json:
         for script in project.scripts:
             made = script.asset or "nothing"
@@ -40,11 +40,11 @@ def run_demo(folder: Path, output: Output) -> bool:
                 plan = service.plan(project, request, store)
                 results.append(service.run(plan, engine, store, progress=RunProgress(output)))
         for table in _TABLES:
-            _, rows = service.show(project, engine, table, None, limit=5)
-            shown[table] = rows
+            _, preview = service.show(project, engine, table, None, limit=5)
+            shown[table] = preview.rows
             _say(output, f"\n$ tranche show {table} --limit 5", "bold")
             if not output.json:
-                output.rows(rows)
+                output.rows(preview.rows)
     succeeded = all(result.status == "succeeded" for result in results)
     if output.json:
         output.value(
@@ -64,6 +64,7 @@ def run_demo(folder: Path, output: Output) -> bool:
         ("run ingest_orders --partition 2026-05-16", "again: the same rows, one slice"),
         ("run ingest_orders --partition 2026-05-03", "a day without orders"),
         ("run ingest_orders --partition 2026-05-17 --dry-run", "the plan, nothing done"),
+        ("show orders_daily --snapshots", "what readers saw, and when"),
         ("sql 'SELECT * FROM main.revenue_by_tier'", "any Spark SQL"),
     ):
         output.line(f"  {tranche} {arguments:52} {what}")

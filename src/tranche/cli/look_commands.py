@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tranche import service
+from tranche.cli import given
 from tranche.cli.options import (
     HERE,
     DebugOption,
@@ -55,6 +56,16 @@ def show(
     whole: Annotated[
         bool, typer.Option("--whole", help="All slices, as without --partition.")
     ] = False,
+    snapshot: Annotated[
+        str | None, typer.Option("--snapshot", help="As it was at this snapshot.", metavar="ID")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="As readers saw it then, as in 2026-05-16T06:00:00+02:00."),
+    ] = None,
+    snapshots: Annotated[
+        bool, typer.Option("--snapshots", help="The snapshots that readers saw, latest first.")
+    ] = False,
     violations: Annotated[
         bool,
         typer.Option(
@@ -67,7 +78,10 @@ def show(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, help="How many rows or versions at most.", show_default="20"
+            "--limit",
+            min=1,
+            help="How many rows, snapshots or versions at most.",
+            show_default="20",
         ),
     ] = None,
     project: ProjectOption = HERE,
@@ -75,19 +89,25 @@ def show(
     json_: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Show the first rows of a table or of one slice, what its tests found, or its columns."""
+    """Show rows of a table or of one slice, also past ones; its snapshots; what its tests found;
+    or its columns."""
     output = Output(json_, debug)
     with explaining(output):
         from tranche.cli import showing
+        from tranche.cli.running import starting
 
         showing.check_together(
             partition=partition,
             whole=whole,
+            snapshot=snapshot,
+            at=at,
+            snapshots=snapshots,
             violations=violations,
             schema=schema,
             limited=limit is not None,
         )
         most = _SHOWN if limit is None else limit
+        then = None if at is None else given.moment(at)
         loaded = service.open_project(project, target)
         if schema:
             with service.open_partitions(loaded) as state:
@@ -96,13 +116,18 @@ def show(
             service.show_target(loaded, asset, partition)
             with service.open_state(loaded, create=False) as state:
                 showing.show_violations(service.violations(loaded, state, asset, partition), output)
+        elif snapshots:
+            service.find_asset(loaded, asset)
+            with starting(loaded, output) as engine:
+                table, found = service.snapshots(loaded, engine, asset, limit=most)
+            showing.show_snapshots(table, found, output)
         else:
-            from tranche.cli.running import starting
-
             service.preview_target(loaded, asset, partition)
             with starting(loaded, output) as engine:
-                table, rows = service.show(loaded, engine, asset, partition, limit=most)
-            showing.show_rows(table, partition, rows, output)
+                table, preview = service.show(
+                    loaded, engine, asset, partition, limit=most, snapshot=snapshot, at=then
+                )
+            showing.show_rows(table, partition, preview, output)
 
 
 def sql(

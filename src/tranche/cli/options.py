@@ -28,6 +28,28 @@ TargetOption = Annotated[
         "--target", "-t", help="Overlay the section targets.NAME of tranche.toml, as in dev."
     ),
 ]
+KeyOption = Annotated[
+    str | None, typer.Option("--partition", "-p", help="The key, whatever the time.")
+]
+PayloadOption = Annotated[
+    str | None, typer.Option("--payload", help="JSON in which a dynamic key is looked up.")
+]
+ArgumentsOption = Annotated[
+    list[str] | None, typer.Option("--arg", help="name=value for a script's $name; repeatable.")
+]
+FiredOption = Annotated[
+    str | None,
+    typer.Option("--at", help="As if it had fired then, as in 2026-05-16T06:00:00+02:00."),
+]
+WaitOption = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        min=0,
+        help="Seconds to wait for another run that writes the same slices; 0 to fail at once.",
+    ),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and do nothing.")]
 HERE = Path()
 
 

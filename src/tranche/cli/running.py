@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tranche import service
 from tranche.cli.output import Output, shown
 from tranche.cli.progress import RunProgress
 from tranche.cli.views import plan_view, run_view
-from tranche.model.plan import Plan, Request
+from tranche.model.plan import Plan
 from tranche.model.project import Project
-from tranche.ports import Engine
+from tranche.ports import Engine, StateReader
 from tranche.run.runner import RunResult
 
 
 @contextmanager
-def starting(project: Project, output: Output) -> Iterator[Engine]:
+def starting(project: Project, output: Output, *, noting: bool = False) -> Iterator[Engine]:
     """An engine; a spinner says so while Spark starts."""
     progress = RunProgress(output)
-    with service.open_engine(project, debug=output.debug) as engine:
+    with service.open_engine(project, debug=output.debug, noting=noting) as engine:
         progress.say("starting Spark")
         try:
             engine.start()
@@ -28,12 +28,17 @@ def starting(project: Project, output: Output) -> Iterator[Engine]:
         yield engine
 
 
-def run_request(
-    project: Project, request: Request, output: Output, *, dry_run: bool, wait: float
+def run_planned(
+    project: Project,
+    planned: Callable[[StateReader], Plan],
+    output: Output,
+    *,
+    dry_run: bool,
+    wait: float,
 ) -> bool:
     """Runs or prints a plan; says whether it went well."""
     with service.open_state(project, create=not dry_run) as store:
-        plan = service.plan(project, request, store)
+        plan = planned(store)
         if dry_run:
             _show_plan(plan, output)
             return all(step.verdict != "fail" for step in plan.steps)

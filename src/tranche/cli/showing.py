@@ -1,47 +1,102 @@
-"""What `show` shows: rows, rows that violate data tests, versions of columns."""
+"""What `show` shows: rows, snapshots, rows that violate data tests, versions of columns."""
 
 from __future__ import annotations
 
 from tranche.cli.output import Output, counted, shown
-from tranche.cli.views import columns_view, preview_view, violations_view
+from tranche.cli.views import columns_view, preview_view, snapshots_view, violations_view
 from tranche.errors import UsageError
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
+from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.service import ColumnsLog, Violations
 
+_LARGEST_SNAPSHOT = 2**63 - 1
 _NAMED = 5
 """How many partitions are named that rows come from."""
 
 
 def check_together(
-    *, partition: str | None, whole: bool, violations: bool, schema: bool, limited: bool
+    *,
+    partition: str | None,
+    whole: bool,
+    snapshot: str | None,
+    at: str | None,
+    snapshots: bool,
+    violations: bool,
+    schema: bool,
+    limited: bool,
 ) -> None:
     """Rejects options that contradict each other."""
-    if violations and schema:
-        raise UsageError("--violations and --schema are two questions", "ask one at a time")
+    questions = {"--snapshots": snapshots, "--violations": violations, "--schema": schema}
+    asked = [option for option, given in questions.items() if given]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are {len(asked)} questions", "ask one at a time")
     if whole and partition is not None:
         raise UsageError("--whole and --partition contradict each other", "give one of them")
-    if whole and (violations or schema):
-        asked = "--violations" if violations else "--schema"
-        raise UsageError(f"--whole is about rows, and {asked} shows none of the table's", "drop it")
+    if snapshot is not None and at is not None:
+        raise UsageError("--snapshot and --at both say which snapshot", "give one of them")
+    about_rows = {"--whole": whole, "--snapshot": snapshot is not None, "--at": at is not None}
+    for option, given in about_rows.items():
+        if given and asked:
+            raise UsageError(
+                f"{option} is about rows, and {asked[0]} shows none of the table's", "drop it"
+            )
+    if snapshot is not None and not _is_snapshot(snapshot):
+        raise UsageError(f"{snapshot!r} is no snapshot", "a snapshot's id is a number")
     if schema and partition is not None:
         raise UsageError("all partitions of a table have its columns", "leave --partition out")
+    if snapshots and partition is not None:
+        raise UsageError("a snapshot is of all partitions", "leave --partition out")
     if violations and limited:
         raise UsageError("--violations shows all rows that were kept", "leave --limit out")
 
 
-def show_rows(table: LakeTable, partition: str | None, rows: Rows, output: Output) -> None:
-    keys = _keys(rows)
+def show_rows(table: LakeTable, partition: str | None, preview: Preview, output: Output) -> None:
+    keys = _keys(preview.rows)
     if output.json:
-        output.value(preview_view(table, partition, rows, keys))
+        output.value(preview_view(table, partition, preview, keys))
         return
-    output.rows(rows)
+    output.rows(preview.rows)
     if partition is None and keys:
         named = ", ".join(shown(key) for key in keys[:_NAMED])
         more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
         output.line(f"of the whole table; these are from {named}{more}", "dim")
+    if preview.snapshot is not None:
+        since = preview.snapshot.at.isoformat(timespec="milliseconds")
+        output.line(f"at snapshot {preview.snapshot.id}, which readers saw from {since}", "dim")
+
+
+def show_snapshots(table: LakeTable, found: Snapshots, output: Output) -> None:
+    if output.json:
+        output.value(snapshots_view(table, found))
+        return
+    if not found.snapshots:
+        output.line(f"{table} has no snapshot yet; run the script that makes it")
+        return
+    output.table(
+        ("snapshot", "at", "operation", "run", "partition", "added", "removed"),
+        (
+            (
+                seen.id,
+                seen.at.isoformat(timespec="milliseconds"),
+                *(
+                    "" if value is None else value
+                    for value in (
+                        seen.operation,
+                        seen.run,
+                        seen.partition,
+                        seen.added,
+                        seen.removed,
+                    )
+                ),
+            )
+            for seen in found.snapshots
+        ),
+    )
+    if found.more:
+        output.line("… and more; raise --limit to see them", "dim")
 
 
 def show_violations(found: Violations, output: Output) -> None:
@@ -89,6 +144,10 @@ def show_columns(log: ColumnsLog, output: Output) -> None:
     output.table(("column", "type"), log.versions[0].version.columns)
     if log.more:
         output.line("… and more versions; raise --limit to see them", "dim")
+
+
+def _is_snapshot(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text[:20]) <= _LARGEST_SNAPSHOT
 
 
 def _keys(rows: Rows) -> tuple[str, ...]:

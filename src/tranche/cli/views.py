@@ -10,9 +10,10 @@ from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Plan
-from tranche.model.rows import Rows
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
+from tranche.model.snapshot import Preview, Snapshots
+from tranche.ports import Maintained
 from tranche.run.runner import RunResult, StepResult
 
 if TYPE_CHECKING:
@@ -89,14 +90,35 @@ def partition_view(state: PartitionState) -> dict[str, Any]:
 
 
 def preview_view(
-    table: LakeTable, partition: str | None, rows: Rows, keys: Sequence[str]
+    table: LakeTable, partition: str | None, preview: Preview, keys: Sequence[str]
 ) -> dict[str, Any]:
     return {
         "asset": str(table),
         "partition": partition,
+        "snapshot": preview.snapshot.id if preview.snapshot else None,
+        "at": instant(preview.snapshot.at) if preview.snapshot else None,
         "partitions": list(keys),
-        "rows": rows.records(),
-        "more": rows.more,
+        "rows": preview.rows.records(),
+        "more": preview.rows.more,
+    }
+
+
+def snapshots_view(table: LakeTable, found: Snapshots) -> dict[str, Any]:
+    return {
+        "asset": str(table),
+        "snapshots": [
+            {
+                "snapshot": seen.id,
+                "at": instant(seen.at),
+                "operation": seen.operation,
+                "run": seen.run,
+                "partition": seen.partition,
+                "added": seen.added,
+                "removed": seen.removed,
+            }
+            for seen in found.snapshots
+        ],
+        "more": found.more,
     }
 
 
@@ -113,6 +135,20 @@ def violations_view(found: Violations) -> dict[str, Any]:
             test_view(test) | {"rows": test.sample.records() if test.sample else []}
             for test in found.tests
         ],
+    }
+
+
+def maintained_view(found: Maintained) -> dict[str, Any]:
+    return {
+        "table": str(found.table),
+        "snapshots_removed": found.snapshots,
+        "files_compacted": found.compacted,
+        "files_compacted_into": found.compacted_into,
+        "orphans_removed": found.orphans,
+        "files_before": found.files[0],
+        "files": found.files[1],
+        "bytes_before": found.bytes[0],
+        "bytes": found.bytes[1],
     }
 
 

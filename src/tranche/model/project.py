@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from tranche.errors import Fault
@@ -20,6 +21,8 @@ class Lake:
     format: LakeFormat = "iceberg"
     warehouse: str
     catalog: Mapping[str, str] | None = field(default=None, repr=False)
+    retention: timedelta = timedelta(days=7)
+    """For how long one can look back at what tables were, once upkeep was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,10 +25,10 @@ from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.resolve import bounds, resolve, within_bounds
 from tranche.planning.targets import find_target
-from tranche.ports import StateReader
+from tranche.ports import PartitionReader
 
 
-def build_plan(project: Project, request: Request, state: StateReader) -> Plan:
+def build_plan(project: Project, request: Request, state: PartitionReader) -> Plan:
     """The steps that a request asks for, each with its key, in dependency order."""
     graph = build_graph(project.scripts)
     target = find_target(project, graph, request.target)
@@ -56,7 +56,9 @@ class _Decision:
 class _Planner:
     """Decides one step after the other; earlier steps hand their keys down."""
 
-    def __init__(self, graph: Graph, request: Request, state: StateReader, roots: set[str]) -> None:
+    def __init__(
+        self, graph: Graph, request: Request, state: PartitionReader, roots: set[str]
+    ) -> None:
         self.graph = graph
         self.request = request
         self.state = state

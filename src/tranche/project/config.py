@@ -6,11 +6,13 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from tranche.errors import ConfigError, Place, ProjectNotFound
+from tranche.model.duration import parse_duration
 from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
 from tranche.project.secrets import secrets_of
 
@@ -24,7 +26,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "project": ("name", "lake"),
     "state": ("url",),
     "spark": ("master", "remote", "conf"),
-    "lakes.*": ("format", "warehouse", "catalog"),
+    "lakes.*": ("format", "warehouse", "catalog", "retention"),
 }
 _TOP = ("project", "state", "spark", "lakes", "targets")
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
@@ -238,7 +240,18 @@ class _Reader:
             format=cast(LakeFormat, format_),
             warehouse=warehouse,
             catalog=self.catalog(where, table.get("catalog")),
+            retention=self.retention(table, where),
         )
+
+    def retention(self, table: dict[str, Any], where: str) -> timedelta:
+        name = f"{where}.retention"
+        text = self.string(table, name, "7d")
+        length = parse_duration(text)
+        if length is None:
+            raise self.error(
+                f"{name} is {text!r}, which is no length of time", "write it as 7d or 36h", name
+            )
+        return length
 
     def catalog(self, where: str, value: object) -> dict[str, str] | None:
         if value is None:

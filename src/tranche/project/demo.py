@@ -56,6 +56,9 @@ FROM read_csv(
 -- on lake://main/raw_orders
 -- partitioned daily tz="Europe/Paris" start="2026-04-01"
 -- materialize lake://main/orders_daily
+-- data_test unique order_id
+-- data_test not_null customer_id
+-- data_test accepted_values status = paid,open,refunded
 -- The orders that were sent on one day, each once, with its latest status.
 WITH sent AS (
     SELECT *, row_number() OVER (PARTITION BY order_id ORDER BY created_at DESC, status) AS latest
@@ -65,6 +68,16 @@ WITH sent AS (
 SELECT order_id, customer_id, status, amount, created_at
 FROM sent
 WHERE latest = 1;
+""",
+    "customers": """\
+-- pipeline
+-- on lake://main/raw_customers
+-- partitioned daily tz="Europe/Paris" start="2026-04-01"
+-- materialize lake://main/customers key=customer_id history track=tier,country deletes=close at=partition
+-- Every version of every customer; the days may come in any order.
+SELECT customer_id, name, tier, country
+FROM raw_customers
+WHERE _tranche_partition = '{partition}';
 """,
     "reports/revenue_by_tier": """\
 -- pipeline

@@ -129,7 +129,8 @@ class _Reconciliation:
 
     def failed(self, step: StepRecord, attempt: Attempt) -> None:
         entries = []
-        if step.asset is not None:
+        # A rollback is of no key of its own, and leaves all of them as they were.
+        if step.asset is not None and step.strategy != "rollback":
             entries.append(
                 Materialization(
                     id=new_id(self.at),

@@ -12,6 +12,7 @@ from tranche.errors import Fault, Place
 from tranche.model.argument import TYPES, Argument, accepts, argument_type, looks_like
 from tranche.model.asset import AssetUri, FileSet
 from tranche.model.data_test import DataTest, Relationship
+from tranche.model.duration import parse_duration
 from tranche.model.layout import Transform
 from tranche.model.partitioning import Composite, Partitioning, TimePartitioning
 from tranche.model.script import Annotations, Dialect, Lineage, Retry
@@ -41,8 +42,6 @@ _LONG_WORDS = ("pipeline", "partitioned", "materialize", "data_test")
 _UNMISTAKABLE = ("pipeline", "partitioned", "materialize", "data_test", "layout")
 """Words that mean an annotation even in a file that is not marked as a script."""
 _ARGUMENT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)\s*\(([^=]*)\)\s*(?:=\s*(.*))?", re.DOTALL)
-_RETRY = re.compile(r"(\d+)(ms|s|m|h)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,9 +381,9 @@ def parse_retry(text: str) -> Retry:
     words.only(("delay",), "retry")
     if len(words.plain) != 1 or not words.plain[0].isdigit() or int(words.plain[0]) < 1:
         raise Malformed("'retry' needs a number of tries", "write it as retry 3 delay=10s")
-    match = _RETRY.fullmatch(words.options.get("delay", "0s"))
-    if match is None:
+    delay = parse_duration(words.options.get("delay", "0s"))
+    if delay is None:
         raise Malformed(
             f"delay {words.options['delay']!r} is no time", "write it as delay=10s, 500ms, 2m or 1h"
         )
-    return Retry(int(words.plain[0]), int(match[1]) * _SECONDS[match[2]])
+    return Retry(int(words.plain[0]), delay.total_seconds())

@@ -14,6 +14,7 @@ from typing import assert_never
 from tranche.errors import KeyRejected
 from tranche.model.asset import LakeTable
 from tranche.model.partitioning_text import shown
+from tranche.model.plan import Step
 from tranche.model.statement import (
     ArgumentHole,
     FileHole,
@@ -23,10 +24,12 @@ from tranche.model.statement import (
     TableHole,
     Text,
 )
+from tranche.model.strategy import HISTORY_COLUMNS
 
 SLICE_VIEW = "_tranche_slice"
 """What the rows under test are called in the session of their tests."""
 _KEY = "_tranche_key"
+_FILES_VIEW = "_tranche_files_"
 _ARGUMENT = "_tranche_argument_"
 _ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}|/")
 _PATTERN = re.compile(r"[*?\[\]{}\\^]")
@@ -39,6 +42,11 @@ class Values:
     key: str | None
     arguments: Mapping[str, str | None]
     types: Mapping[str, str]
+
+
+def values_of(step: Step) -> Values:
+    types = {argument.name: argument.type for argument in step.script.annotations.arguments}
+    return Values(step.partition, dict(step.arguments), types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,19 @@ def file_path(hole: FileHole, values: Values) -> str:
             case _:
                 assert_never(part)
     return "".join(pieces)
+
+
+def files_view(number: int) -> str:
+    """The name of the temporary view that stands for the files of a step's n-th file function."""
+    return f"{_FILES_VIEW}{number}"
+
+
+def current_rows(hole: TableHole, history: str) -> str:
+    """What stands for the current rows of a history, which is read as such and not as a view."""
+    if hole.qualifies:
+        return quoted_name(hole.table.table)
+    rows = f"(SELECT * FROM {history} WHERE {HISTORY_COLUMNS[2]})"  # noqa: S608
+    return rows if hole.alias is None else f"{rows} AS {quoted_name(hole.alias)}"
 
 
 def quoted(table: LakeTable) -> str:

@@ -12,6 +12,7 @@ from pages import blocks, page, section
 from typer.main import get_command
 
 from tranche.cli.app import app
+from tranche.cli.explanations import explanation_view
 from tranche.cli.project_commands import GraphFormat
 from tranche.cli.views import (
     columns_view,
@@ -20,15 +21,19 @@ from tranche.cli.views import (
     preview_view,
     run_view,
     script_view,
+    snapshots_view,
     violations_view,
 )
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion
 from tranche.model.data_test import DataTestResult
-from tranche.model.plan import Plan, Request, Step
+from tranche.model.explanation import Explanation, FilesView, SentStatement
+from tranche.model.plan import InputKey, Plan, Request, Step
 from tranche.model.rows import Rows
 from tranche.model.run import Materialization, PartitionState, StepRecord
+from tranche.model.scan import Portion, Scan
 from tranche.model.script import Script
+from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
 from tranche.run.runner import RunResult, StepResult
 from tranche.script.lakes import Lakes
 from tranche.script.sql import read_sql_script
@@ -174,10 +179,12 @@ def test_the_json_of_check() -> None:
 
 
 def test_the_json_of_show() -> None:
-    preview, violations, columns = documented("show")
+    preview, snapshots, violations, columns = documented("show")
     rows = Rows((("a", "int"),), ((1,),))
     table = LakeTable("main", "a")
-    assert set(preview) == set(preview_view(table, None, rows, ()))
+    seen = SeenSnapshot(id="1", at=_NOW)
+    assert set(preview) == set(preview_view(table, None, Preview(rows, seen), ()))
+    assert names(snapshots) == names(snapshots_view(table, Snapshots((seen,))))
     test = DataTestResult(test="unique a", violations=1, sample=rows)
     found = violations_view(Violations("a", None, entry(), (test,)))
     assert set(violations) == set(found)
@@ -186,6 +193,29 @@ def test_the_json_of_show() -> None:
     change = ColumnChange(retyped=(("a", "int", "bigint"),))
     log = columns_view(ColumnsLog("a", (ColumnsVersion(version, change),), more=False))
     assert names(columns) == names(log)
+
+
+def test_the_json_of_explain() -> None:
+    [explained] = documented("explain")
+    portion = Portion(1, 1, 2)
+    scan = Scan(source="lake://main/b", snapshot="1", files=portion, partitions=portion)
+    step = Step(position=0, script=script(), inputs=(InputKey(LakeTable("main", "b"), None),))
+    statement = SentStatement(
+        kind="select",
+        line=1,
+        text="SELECT 1",
+        parameters=(("_tranche_key", "k"),),
+        files=(FilesView("v", "csv", "p", (("header", "true"),)),),
+    )
+    view = explanation_view(
+        Explanation(
+            request=Request(target="a", fire_time=_NOW),
+            step=step,
+            statements=(statement,),
+            scans=(scan,),
+        )
+    )
+    assert names(explained) == names(view)
 
 
 def entry() -> Materialization:

@@ -33,7 +33,7 @@ def read(block: Block) -> ScriptRead:
 
 def test_there_are_scripts() -> None:
     assert len(SCRIPTS) > 40
-    assert all(blocks(name, "sql") for name in NAMES)
+    assert all(blocks(name, "sql") or blocks(name, "python") for name in NAMES)
 
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=str)

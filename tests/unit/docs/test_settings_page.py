@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from pages import Block, blocks, page
 
-from tranche.lake.jars import cache_folder
+from tranche.lakes.jars import cache_folder
 from tranche.model.project import LakeFormat
 from tranche.project.config import _CATALOGS, _TABLES, _TOP, parse_settings
 

@@ -47,7 +47,7 @@ def test_the_demo_loads_and_can_be_made_again(tmp_path: Path) -> None:
     make_demo(tmp_path / "shop")
     project = load_project(load_settings(tmp_path / "shop", None, {}))
     assert project.faults == ()
-    assert len(project.scripts) == 5
+    assert len(project.scripts) == 6
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x").touch()
     with pytest.raises(UsageError, match="is not empty and holds no demo; choose another folder"):

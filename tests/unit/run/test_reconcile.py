@@ -15,6 +15,7 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.run import Attempt, Run
 from tranche.ports import Written
 from tranche.run.reconcile import Recovered, reconcile
+from tranche.run.runner import run_plan
 
 from .processes import KEY, Killed, Moment, Processes, ToldEngine, die
 from .test_runner import CHAIN, DAY, START, outcomes
@@ -337,3 +338,17 @@ class TestEarlierAttempts:
         bench = self.unanswered()
         bench.meanwhile = [die]
         self.check(bench, bench.killed("a"))
+
+
+def test_a_rollback_that_did_not_come_to_it_leaves_the_ledger_alone() -> None:
+    bench = Processes(CHAIN)
+    bench.engine.fails("a", "publishing", Killed())
+    plan = bench.plan("a", partition=KEY, only=True)
+    plan = replace(plan, steps=(replace(plan.steps[0], partition=None, restores="7"),))
+    with pytest.raises(Killed):
+        run_plan(plan, bench.engine, bench.store, bench.clock, sleep=bench.sleep)
+    run = bench.store.runs(limit=1)[0].id
+    bench.store.process_ends(run)
+    assert mended(bench) == (Recovered(run, "failed"),)
+    assert bench.store.materializations(A, None, limit=9) == ()
+    assert [step.strategy for step in bench.store.steps(run)] == ["rollback"]

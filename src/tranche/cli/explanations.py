@@ -1,0 +1,164 @@
+"""What `explain` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tranche.cli.output import Output, instant, shown
+from tranche.model.explanation import Explanation, FilesView, SentStatement
+from tranche.model.partitioning import Dynamic, TimePartitioning
+from tranche.model.partitioning_zone import time_zone
+from tranche.model.scan import Portion, Scan
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def show_explanation(explanation: Explanation, output: Output) -> None:
+    if output.json:
+        output.value(explanation_view(explanation))
+        return
+    for warning in explanation.warnings:
+        output.warn(warning)
+    for line in _about(explanation):
+        output.line(line)
+    for statement in explanation.statements:
+        output.line()
+        output.line(f"-- {explanation.step.script.path}:{statement.line}", "dim")
+        output.line(f"{statement.text.strip()};")
+        for line in _beside(statement):
+            output.line(line, "dim")
+    if explanation.scans is not None:
+        output.line()
+        _show_scans(explanation.scans, output)
+
+
+def explanation_view(explanation: Explanation) -> dict[str, Any]:
+    step = explanation.step
+    scans = explanation.scans
+    return {
+        "script": step.script.name,
+        "path": step.script.path,
+        "asset": str(step.script.asset) if step.script.asset else None,
+        "strategy": step.strategy,
+        "partition": step.partition,
+        "partition_from": explanation.key_from,
+        "fire_time": instant(explanation.request.fire_time),
+        "verdict": step.verdict,
+        "reason": step.reason,
+        "inputs": [{"asset": str(each.asset), "partition": each.partition} for each in step.inputs],
+        "statements": [_statement_view(statement) for statement in explanation.statements],
+        "scans": None if scans is None else [_scan_view(scan) for scan in scans],
+        "warnings": list(explanation.warnings),
+    }
+
+
+def _statement_view(statement: SentStatement) -> dict[str, Any]:
+    return {
+        "kind": statement.kind,
+        "line": statement.line,
+        "text": statement.text,
+        "parameters": dict(statement.parameters),
+        "files": [
+            {
+                "view": view.name,
+                "format": view.format,
+                "path": view.path,
+                "options": dict(view.options),
+            }
+            for view in statement.files
+        ],
+    }
+
+
+def _scan_view(scan: Scan) -> dict[str, Any]:
+    return {
+        "source": scan.source,
+        "snapshot": scan.snapshot,
+        "files": _portion_view(scan.files),
+        "partitions": _portion_view(scan.partitions),
+        "rows": scan.rows,
+        "bytes": scan.bytes,
+        "file_bytes": scan.file_bytes,
+        "filters": list(scan.filters),
+    }
+
+
+def _portion_view(portion: Portion | None) -> dict[str, Any] | None:
+    if portion is None:
+        return None
+    return {"read": portion.read, "at_most": portion.most, "of": portion.of}
+
+
+def _about(explanation: Explanation) -> Iterator[str]:
+    step = explanation.step
+    if step.script.asset is None:
+        yield f"{step.script.name} materializes nothing and returns its rows"
+    else:
+        yield f"{step.script.asset} by {step.strategy}"
+    if step.partition is not None:
+        yield f"partition {shown(step.partition)}, {_key_from(explanation)}"
+    if step.verdict != "run":
+        yield f"it would not run: {step.reason}"
+    for each in step.inputs:
+        key = "" if each.partition is None else f" {shown(each.partition)}"
+        yield f"reads {each.asset}{key}"
+
+
+def _key_from(explanation: Explanation) -> str:
+    partitioning = explanation.step.script.partitioning
+    if explanation.key_from == "time" and isinstance(partitioning, TimePartitioning):
+        local = explanation.request.fire_time.astimezone(time_zone(partitioning.tz))
+        lag = f", less a lag of {partitioning.lag}" if partitioning.lag else ""
+        return f"the period of {local.isoformat(timespec='seconds')} in {partitioning.tz}{lag}"
+    if isinstance(partitioning, Dynamic) and explanation.key_from != "given":
+        return f"from the {explanation.key_from} at {partitioning.key}"
+    return "as given"
+
+
+def _beside(statement: SentStatement) -> Iterator[str]:
+    """The values of a statement's markers, and the views over files that it names."""
+    for name, value in statement.parameters:
+        yield f"   :{name} = {value!r}"
+    for view in statement.files:
+        yield f"   {view.name} = {_files(view)}"
+
+
+def _files(view: FilesView) -> str:
+    options = "".join(f", {name} => {value!r}" for name, value in view.options)
+    return f"read_{view.format}({view.path!r}{options})"
+
+
+def _show_scans(scans: tuple[Scan, ...], output: Output) -> None:
+    if not scans:
+        output.line("the SELECT reads no table and no files")
+        return
+    output.table(
+        ("scan", "files", "partitions", "rows", "bytes", "file bytes", "pushed filters"),
+        (
+            (
+                scan.source,
+                "?" if scan.files is None else str(scan.files),
+                "" if scan.partitions is None else str(scan.partitions),
+                "?" if scan.rows is None else scan.rows,
+                "?" if scan.bytes is None else sized(scan.bytes),
+                "?" if scan.file_bytes is None else sized(scan.file_bytes),
+                ", ".join(scan.filters),
+            )
+            for scan in scans
+        ),
+    )
+
+
+def sized(number: int) -> str:
+    """
+    >>> sized(999), sized(1055), sized(27_000_000)
+    ('999 B', '1.1 kB', '27.0 MB')
+    """
+    size = float(number)
+    unit = _UNITS[0]
+    for unit in _UNITS:
+        if size < 999.5 or unit == _UNITS[-1]:
+            break
+        size /= 1000
+    return f"{number} B" if unit == "B" else f"{size:.1f} {unit}"

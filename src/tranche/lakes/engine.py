@@ -1,0 +1,174 @@
+"""The engine on Spark."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+
+from tranche.errors import EngineError
+from tranche.lakes.commit import Commit
+from tranche.lakes.events import new_log
+from tranche.lakes.execution import Execution
+from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.layout import set_layout
+from tranche.lakes.maintenance import maintained
+from tranche.lakes.recovery import recovered
+from tranche.lakes.restoring import Restoration
+from tranche.lakes.rows import fetch
+from tranche.lakes.scanning import scanned, unattempted
+from tranche.lakes.session import Spark
+from tranche.lakes.travel import check_there, only_slice, past_rows, seen_snapshots
+from tranche.model.asset import LakeTable
+from tranche.model.explanation import Scanned
+from tranche.model.layout import SetLayout
+from tranche.model.partitioning import TimePartitioning
+from tranche.model.plan import Step
+from tranche.model.project import Settings
+from tranche.model.rows import Rows
+from tranche.model.run import Attempt
+from tranche.model.snapshot import Preview, Snapshots
+from tranche.ports import Maintained, Trial, Upkeep, Work, Written
+from tranche.script.binding import quoted
+
+_TRIES = 5
+
+
+class SparkEngine:
+    """Runs steps on Spark, each attempt in a session of its own."""
+
+    # Spark's own process ends when it notices that ours is gone.
+    linger = 2.0
+
+    def __init__(self, settings: Settings, *, debug: bool = False, noting: bool = False) -> None:
+        """`noting` lets Spark write down what its queries read, which `scan` needs."""
+        self._settings = settings
+        self._log = new_log() if noting else None
+        more = self._log.settings() if self._log is not None else None
+        self._spark = Spark(settings, debug=debug, more=more)
+        self._running: dict[str, SparkSession] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        self._spark.open()
+
+    def session(self) -> SparkSession:
+        """A session for a program that reads by itself."""
+        return self._spark.open()
+
+    @contextmanager
+    def attempt(self, work: Work) -> Iterator[Trial]:
+        with self._session(_zone(work.step), work.attempt.id) as session:
+            trial = _trial(session, self._settings, work)
+            try:
+                yield trial
+            finally:
+                trial.close()
+
+    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+        with self._session("UTC", f"recover {attempt.id}") as session:
+            return recovered(session, table, partition, Commit(attempt))
+
+    def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
+        with self._session("UTC", f"maintain {table}") as session:
+            return maintained(session, table, upkeep)
+
+    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
+        with self._session("UTC", "query") as session:
+            if isinstance(statement, SetLayout):
+                set_layout(session, statement)
+                return Rows((), ())
+            return fetch(session.sql(statement), limit)
+
+    def preview(
+        self,
+        table: LakeTable,
+        partition: str | None,
+        *,
+        limit: int,
+        snapshot: str | None = None,
+        at: datetime | None = None,
+    ) -> Preview:
+        with self._session("UTC", "preview") as session:
+            seen = None
+            if snapshot is None and at is None:
+                check_there(session, table)
+                rows = session.table(quoted(table))
+            else:
+                rows, seen = past_rows(session, table, snapshot=snapshot, at=at)
+            if partition is not None:
+                rows = only_slice(rows, table, partition)
+            return Preview(fetch(rows, limit), seen)
+
+    def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
+        with self._session("UTC", "snapshots") as session:
+            return seen_snapshots(session, table, limit=limit)
+
+    def cancel(self, attempt: str | None = None) -> None:
+        with self._lock:
+            stopped = [s for name, s in self._running.items() if attempt in (None, name)]
+        for session in stopped:
+            _interrupt(session)
+
+    def scan(self, step: Step) -> Scanned:
+        if self._log is None:
+            raise EngineError("this engine does not note what it reads", "open one that does")
+        with self._session(_zone(step), "scan") as session:
+            return scanned(unattempted(session, self._settings, step), self._log)
+
+    def close(self) -> None:
+        self._spark.close()
+        if self._log is not None:
+            self._log.remove()
+
+    @contextmanager
+    def _session(self, zone: str, name: str) -> Iterator[SparkSession]:
+        """A session for one piece of work; what Spark refuses becomes an error of ours."""
+        try:
+            session = self._spark.open(zone)
+            with self._lock:
+                self._running[name] = session
+            try:
+                yield session
+            except KeyboardInterrupt:
+                # The caller goes away, but Spark would work on and commit.
+                _interrupt(session)
+                raise
+            finally:
+                with self._lock:
+                    self._running.pop(name, None)
+        except Exception as error:
+            if not comes_from_spark(error):
+                raise
+            raise explained(error, secrets=self._settings.secrets) from error
+
+
+def _zone(step: Step) -> str:
+    partitioning = step.script.partitioning
+    return partitioning.tz if isinstance(partitioning, TimePartitioning) else "UTC"
+
+
+def _trial(session: SparkSession, settings: Settings, work: Work) -> Execution | Restoration:
+    if work.step.restores is None:
+        return Execution(session, settings, work)
+    table = work.step.script.asset
+    assert isinstance(table, LakeTable)
+    commit = Commit(work.attempt, work.step.script.fingerprint)
+    return Restoration(session, table, work.step.restores, commit)
+
+
+def _interrupt(session: SparkSession) -> None:
+    """Stops a session's jobs. The interruption may have torn a connection that is made anew."""
+    for _ in range(_TRIES):
+        try:
+            session.interruptAll()
+        except Exception as error:
+            if not comes_from_spark(error):
+                raise
+            time.sleep(0.2)
+        else:
+            return

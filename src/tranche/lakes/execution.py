@@ -1,0 +1,277 @@
+"""One step in one Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tranche.errors import NotBuiltYet, Place, SourceMissing
+from tranche.lakes.audit import check_data_tests, run_data_tests
+from tranche.lakes.columns import captured
+from tranche.lakes.commit import commit_of
+from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.given import frame_of
+from tranche.lakes.history import HistoryWriter
+from tranche.lakes.iceberg import at_snapshot, has_snapshot, history_behind, table_facts
+from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
+from tranche.lakes.rows import fetch
+from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
+from tranche.lakes.target import Target, target_of
+from tranche.lakes.under_test import UnderTest, expected_rows
+from tranche.lakes.writer import SliceWriter
+from tranche.model.asset import LakeTable
+from tranche.model.data_test import DataTestResult
+from tranche.model.explanation import FilesView, SentStatement
+from tranche.model.project import Settings
+from tranche.model.rows import Rows
+from tranche.model.statement import FileHole, Statement, TableHole
+from tranche.model.strategy import (
+    Append,
+    History,
+    Manual,
+    Materialize,
+    Merge,
+    Replace,
+)
+from tranche.ports import Staged, Work, Written
+from tranche.script.binding import (
+    bind,
+    current_rows,
+    escaped_path,
+    file_path,
+    files_view,
+    quoted,
+    values_of,
+)
+
+RESULT_LIMIT = 1_000
+"""How many rows a script that materializes nothing returns at most."""
+
+_T = TypeVar("_T")
+
+
+class Execution:
+    """A trial on Spark: binds a script's statements, runs them, and writes what the last returns."""
+
+    def __init__(self, session: SparkSession, settings: Settings, work: Work) -> None:
+        self.session = session
+        self.settings = settings
+        self.work = work
+        self.step = step = work.step
+        self.commit = commit_of(step, work.attempt)
+        self.pinned: dict[LakeTable, str | None] = {}
+        self.histories: dict[LakeTable, LakeTable | None] = {}
+        self.sources: dict[str, str] = {}
+        self.path = step.script.path
+        """The file whose statement is at work."""
+        self.views: list[FilesView] = []
+        self.sent: list[SentStatement] = []
+        """The statements that went to Spark so far."""
+        self.writer: SliceWriter | None = None
+        self.result: Rows | None = None
+        self.values = values_of(step)
+
+    def stage(self) -> Staged:
+        script = self.step.script
+        made = script.annotations.materialize
+        if made is not None and isinstance(made.strategy, Manual):
+            # What it writes can be seen at once, so all of it belongs to publishing.
+            return Staged()
+        if made is not None and self.work.rows is not None:
+            return self.stage_rows(made, frame_of(self.session, self.work.rows))
+        for statement in script.setup:
+            self.sql(statement)
+        if script.query is None:
+            raise NotBuiltYet(f"{script.path} has no SELECT")
+        line = script.query.line
+        rows = self.sql(script.query)
+        if made is None:
+            self.result = self.located(line, lambda: fetch(rows, RESULT_LIMIT))
+            return Staged(sources=self.sources)
+        return self.located(line, lambda: self.stage_rows(made, rows))
+
+    def stage_rows(self, made: Materialize, rows: DataFrame) -> Staged:
+        tests = self.step.script.annotations.data_tests
+        target = target_of(self.step, made)
+        self.writer = self.writer_for(target, tested=bool(tests))
+        around = UnderTest(self, target)
+        if tests:
+            check_data_tests(expected_rows(self.writer, rows), tests, around)
+        candidate = self.writer.stage(rows)
+        results: tuple[DataTestResult, ...] = ()
+        if candidate.rows is not None:
+            results = run_data_tests(candidate.rows, tests, around)
+        return Staged(sources=self.sources, tests=results, warnings=candidate.warnings)
+
+    def writer_for(self, target: Target, *, tested: bool) -> SliceWriter:
+        match target.strategy:
+            case Replace():
+                return ReplaceWriter(self.session, target, self.commit, tested=tested)
+            case Merge():
+                return MergeWriter(self.session, target, self.commit, tested=tested)
+            case Append():
+                return AppendWriter(self.session, target, self.commit, tested=tested)
+            case History(at=None):
+                kind, at = HistoryWriter, self.work.fire_time
+            case History(at="partition"):
+                assert self.step.ordinal is not None
+                kind, at = SlicedHistoryWriter, self.step.ordinal
+            case History():
+                kind, at = DatedHistoryWriter, self.work.fire_time
+            case other:
+                raise NotBuiltYet(f"{other.name} into {target.table} cannot be run yet")
+        return kind(self.session, target, self.commit, tested=tested, at=at)
+
+    def publish(self) -> Written:
+        made = self.step.script.annotations.materialize
+        if self.writer is not None:
+            writer = self.writer
+            line = self.step.script.query.line if self.step.script.query else 1
+            return self.located(line, writer.publish)
+        if self.result is not None:
+            return Written(rows=len(self.result.values), result=self.result)
+        for statement in self.step.script.setup:
+            self.sql(statement)
+        return self.manual(made)
+
+    def close(self) -> None:
+        """Removes what was staged and is of no use any more."""
+        if self.writer is not None:
+            self.writer.discard()
+
+    def manual(self, made: Materialize | None) -> Written:
+        """The script has written by itself; what its table shows now is noted."""
+        if made is None or not isinstance(made.asset, LakeTable):
+            return Written()
+        facts = table_facts(self.session, made.asset)
+        if facts is None:
+            return Written()
+        return Written(snapshot=facts.snapshot, columns=captured(facts.columns))
+
+    def sql(
+        self, statement: Statement, table: Callable[[TableHole], str] | None = None
+    ) -> DataFrame:
+        before = len(self.views)
+        bound = bind(statement, self.values, table=table or self.table, files=self.files)
+        parameters = dict(bound.parameters)
+        self.sent.append(
+            SentStatement(
+                kind=statement.kind,
+                line=statement.line,
+                text=bound.text,
+                parameters=tuple(parameters.items()),
+                files=tuple(self.views[before:]),
+            )
+        )
+        return self.located(statement.line, lambda: self.session.sql(bound.text, args=parameters))
+
+    @contextmanager
+    def reading(self, path: str) -> Iterator[None]:
+        """What is wrong in here is wrong in another file than the script."""
+        before, self.path = self.path, path
+        try:
+            yield
+        finally:
+            self.path = before
+
+    def located(self, line: int, act: Callable[[], _T]) -> _T:
+        """Runs something; what Spark says against it gets its place in the script."""
+        if self.work.rows is not None:
+            return act()
+        try:
+            return act()
+        except Exception as error:
+            if not comes_from_spark(error):
+                raise
+            secrets = self.settings.secrets
+            raise explained(error, path=self.path, line=line, secrets=secrets) from error
+
+    def table(self, hole: TableHole) -> str:
+        """The table's identifier, at the snapshot that it had when this step first looked."""
+        history = self.history_of(hole.table) if hole.pinned or hole.qualifies else None
+        if history is not None:
+            return current_rows(
+                hole, quoted(history) if hole.qualifies else self.at_pinned(history)
+            )
+        return self.at_pinned(hole.table) if hole.pinned else quoted(hole.table)
+
+    def history_of(self, table: LakeTable) -> LakeTable | None:
+        """The history whose current rows the name means; it is read as such, not as a view."""
+        if table not in self.histories:
+            self.histories[table] = history_behind(self.session, table)
+        return self.histories[table]
+
+    def at_pinned(self, table: LakeTable) -> str:
+        if table not in self.pinned:
+            self.pinned[table] = self.as_then(table) or self.pin(table)
+        snapshot = self.pinned[table]
+        return quoted(table) if snapshot is None else at_snapshot(table, snapshot)
+
+    def as_then(self, table: LakeTable) -> str | None:
+        """The snapshot that an earlier run read, where this one repeats it."""
+        given = next((g for g in self.step.pinned if g.asset == str(table)), None)
+        if given is None or given.snapshot is None:
+            return None
+        if not has_snapshot(self.session, table, given.snapshot):
+            raise SourceMissing(
+                f"{table} has no snapshot {given.snapshot} any more, which the earlier run read",
+                "it has expired, or the table was made anew; run it without --like",
+            )
+        self.sources[str(table)] = given.snapshot
+        return given.snapshot
+
+    def pin(self, table: LakeTable) -> str | None:
+        """The snapshot to read at; None to read what is there."""
+        now = table_facts(self.session, table)
+        if now is None:
+            own = table in self.step.script.writes
+            raise SourceMissing(
+                f"{table} does not exist, and {self.step.script.path} reads it",
+                "it is its own table: make it once, as in tranche sql 'CREATE TABLE …'"
+                if own
+                else "run the script that makes it, or correct the name",
+            )
+        snapshot = now.snapshot
+        if snapshot is None:
+            return None
+        self.sources[str(table)] = snapshot
+        # A snapshot has the columns of its time; those that were altered since would be missing.
+        then = self.session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}").schema  # noqa: S608
+        return snapshot if then == now.columns else None
+
+    def files(self, hole: FileHole) -> str:
+        """A temporary view over files."""
+        path = asked = file_path(hole, self.values)
+        if path.startswith("s3:///"):
+            raise NotBuiltYet(f"{path} cannot be read yet", "use s3a://<bucket>/… for now")
+        if "://" not in path and not path.startswith("file:/"):
+            path = self.local(hole, path)
+        name = files_view(len(self.views))
+        self.views.append(FilesView(name, hole.format, asked, hole.options))
+        self.located(hole.line, lambda: self.load(hole, path).createOrReplaceTempView(name))
+        return name
+
+    def local(self, hole: FileHole, path: str) -> str:
+        """A path of the project; its own folder may hold characters that Spark reads as patterns."""
+        name = path.rstrip("/").rpartition("/")[2]
+        # Spark passes over such files without a word, and the slice would be emptied.
+        if name.startswith(("_", ".")) and not (Path(self.settings.root) / path).is_dir():
+            raise SourceMissing(
+                f"Spark does not read {name!r}: to it, names that begin with _ or . are hidden",
+                "give the file another name",
+                place=Place(self.path, hole.line),
+            )
+        if path.startswith("/"):
+            return path
+        return f"{escaped_path(self.settings.root)}/{path}"
+
+    def load(self, hole: FileHole, path: str) -> DataFrame:
+        reader = self.session.read.format(hole.format)
+        for name, value in hole.options:
+            known = name.lower() == "schema"
+            reader = reader.schema(value) if known else reader.option(name, value)
+        return reader.load(path)

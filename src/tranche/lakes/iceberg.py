@@ -1,0 +1,189 @@
+"""What Iceberg tables say about themselves, and how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrameWriterV2, Row, SparkSession
+from pyspark.sql.types import StructType
+
+from tranche.lakes.commit import Commit
+from tranche.model.asset import LakeTable
+from tranche.model.strategy import CURRENT_SUFFIX, HISTORY_COLUMNS, PARTITION_COLUMN
+from tranche.script.binding import quoted, quoted_name
+
+PROPERTIES: Mapping[str, str] = {
+    "format-version": "2",
+    # Many writers of different slices race for one commit; losing a race only means another try.
+    "commit.retry.num-retries": "20",
+    "commit.retry.min-wait-ms": "50",
+    # A key can be longer than a folder's name may be, so keys stay out of paths.
+    "write.object-storage.enabled": "true",
+    "write.object-storage.partitioned-paths": "false",
+    # Lets a write be staged, so that it can be tested before anybody sees it.
+    "write.wap.enabled": "true",
+}
+MADE_BY = "tranche.made-by"
+"""The attempt that made a table which nothing has been published to yet."""
+
+_OF_ATTEMPT = """\
+SELECT CAST(snapshot_id AS STRING) AS id, summary, CAST(unix_micros(committed_at) AS STRING) AS at
+FROM {}.snapshots WHERE summary['tranche.attempt'] = :attempt
+"""
+_SEEN = """\
+SELECT CAST(s.snapshot_id AS STRING) AS id, s.summary,
+       CAST(unix_micros(h.made_current_at) AS STRING) AS at
+FROM {0}.snapshots AS s
+JOIN {0}.history AS h ON h.snapshot_id = s.snapshot_id AND h.is_current_ancestor
+WHERE s.summary['tranche.attempt'] = :attempt OR s.summary['wap.id'] = :publication
+   OR s.summary['published-wap-id'] = :publication
+"""
+_FILES = """\
+SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} = :key
+"""
+_TOTALS = "SELECT summary FROM {}.snapshots WHERE snapshot_id = :snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """A table as it is now."""
+
+    columns: StructType
+    properties: Mapping[str, str]
+
+    @property
+    def snapshot(self) -> str | None:
+        """The snapshot that readers see; None for a table without one, and for a view."""
+        value = self.properties.get("current-snapshot-id", "")
+        return value if value.isdigit() else None
+
+    @property
+    def sliced(self) -> bool:
+        return PARTITION_COLUMN in self.columns.names
+
+    @property
+    def keeps_history(self) -> bool:
+        return set(HISTORY_COLUMNS) <= set(self.columns.names)
+
+    @property
+    def stageable(self) -> bool:
+        return self.properties.get("write.wap.enabled") == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot of a table, whether readers see it or not."""
+
+    id: str
+    summary: Mapping[str, str]
+    at: datetime
+
+    def count(self, name: str) -> int:
+        return int(self.summary.get(name, "0"))
+
+
+def existing_columns(session: SparkSession, table: LakeTable) -> StructType | None:
+    """The columns of a table, or None if there is no such table."""
+    try:
+        return session.table(quoted(table)).schema
+    except AnalysisException as error:
+        if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            return None
+        raise
+
+
+def table_facts(session: SparkSession, table: LakeTable) -> TableFacts | None:
+    """None if there is no such table."""
+    columns = existing_columns(session, table)
+    if columns is None:
+        return None
+    found = session.sql(f"SHOW TBLPROPERTIES {quoted(table)}").collect()
+    return TableFacts(columns, {row["key"]: row["value"] for row in found})
+
+
+def history_behind(session: SparkSession, table: LakeTable) -> LakeTable | None:
+    """The history whose current rows the name means, if there is one."""
+    name = table.table.removesuffix(CURRENT_SUFFIX)
+    if name == table.table:
+        return None
+    history = replace(table, table=name)
+    facts = table_facts(session, history)
+    return history if facts is not None and facts.keeps_history else None
+
+
+def attempted(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
+    """What the attempt has written, whether it is staged or seen by readers."""
+    statement = _OF_ATTEMPT.format(quoted(table))
+    return _snapshot(session.sql(statement, args={"attempt": commit.attempt.id}).collect())
+
+
+def published(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
+    """What readers see, or saw before later commits, of the attempt or of another of its step."""
+    arguments = {"attempt": commit.attempt.id, "publication": commit.publication}
+    return _snapshot(session.sql(_SEEN.format(quoted(table)), args=arguments).collect())
+
+
+def slice_rows(
+    session: SparkSession, table: LakeTable, partition: str | None, snapshot: str | None
+) -> int | None:
+    """How many rows a slice has, from the table's metadata; None if only a scan could tell."""
+    if snapshot is None:
+        return 0
+    if partition is None:
+        statement = _TOTALS.format(quoted(table))
+        found = session.sql(statement, args={"snapshot": int(snapshot)}).collect()
+        summary: Mapping[str, str] = found[0]["summary"] if found else {}
+        if "total-records" not in summary or summary.get("total-delete-files", "0") != "0":
+            return None
+        return int(summary["total-records"])
+    statement = _FILES.format(quoted(table), int(snapshot), PARTITION_COLUMN)
+    # Added up here: a slice has few files, and Spark would shuffle them for it.
+    files = session.sql(statement, args={"key": partition}).collect()
+    if any(file["content"] != 0 for file in files):
+        return None
+    return sum(int(file["record_count"]) for file in files)
+
+
+def parent_of(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
+    """The snapshot that another one was written on."""
+    found = session.sql(
+        f"SELECT CAST(parent_id AS STRING) AS id FROM {quoted(table)}.snapshots"  # noqa: S608
+        " WHERE snapshot_id = :snapshot",
+        args={"snapshot": int(snapshot)},
+    ).collect()
+    return found[0]["id"] if found else None
+
+
+def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool:
+    if existing_columns(session, table) is None:
+        return False
+    statement = _TOTALS.format(quoted(table))
+    return bool(session.sql(statement, args={"snapshot": int(snapshot)}).collect())
+
+
+def make_namespace(session: SparkSession, table: LakeTable) -> None:
+    lake, schema, _ = table.parts
+    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted_name(lake)}.{quoted_name(schema)}")
+
+
+def with_properties(writer: DataFrameWriterV2, **more: str) -> DataFrameWriterV2:
+    writer = writer.using("iceberg")
+    for name, value in {**PROPERTIES, **more}.items():
+        writer = writer.tableProperty(name, value)
+    return writer
+
+
+def at_snapshot(table: LakeTable, snapshot: str) -> str:
+    return f"{quoted(table)} VERSION AS OF {int(snapshot)}"
+
+
+def _snapshot(found: list[Row]) -> Snapshot | None:
+    """The latest of them."""
+    if not found:
+        return None
+    row = max(found, key=lambda row: int(row["at"]))
+    at = datetime.fromtimestamp(int(row["at"]) / 1_000_000, UTC)
+    return Snapshot(row["id"], row["summary"], at)

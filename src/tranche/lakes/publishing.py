@@ -1,0 +1,134 @@
+"""A write that nobody sees until it is published.
+
+Iceberg keeps a commit that is made under `spark.wap.id` beside the table's history. Readers of the
+table do not see it; it can be read by its number, and picked onto the table when it is sound.
+Iceberg itself refuses to pick a second commit with the same id, so however often a step is tried,
+and whatever a dead attempt still sends, its rows become visible once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from tranche.errors import CommitLost, EngineError
+from tranche.lakes.commit import Commit
+from tranche.lakes.failures import comes_from_spark
+from tranche.lakes.iceberg import Snapshot, TableFacts, attempted
+from tranche.model.asset import LakeTable
+from tranche.script.binding import quoted, quoted_name
+
+_PICKABLE = {"replace-partitions": "true"}
+"""Says that the commit replaces whole partitions, as it does: others may then have changed other
+partitions of the table in the meantime. Iceberg checks that nobody changed the same ones, but looks
+only at those to which the commit adds rows. Where a layout splits a slice, that is not all of it."""
+
+_CONFLICT = (
+    "Cannot cherry-pick replace partitions with changed partition",
+    "Cannot cherry-pick overwrite not based on an ancestor",
+    "Missing required files to delete",
+)
+_REFUSED = (
+    "Duplicate request to cherry pick wap id",
+    "already an ancestor",
+    "not append, dynamic overwrite, or fast-forward",
+)
+_PROPERTY = "spark.sql.iceberg.snapshot-property."
+
+
+def allow_staging(session: SparkSession, table: LakeTable, facts: TableFacts) -> None:
+    """For tables that others made."""
+    if not facts.stageable:
+        session.sql(f"ALTER TABLE {quoted(table)} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+
+
+@contextmanager
+def staging(session: SparkSession, commit: Commit, *, split: bool = False) -> Iterator[None]:
+    """Whatever is written to a table in here is staged and not seen by its readers.
+
+    A slice that is split over several partitions can be picked only while the table does not move.
+    """
+    properties = {**commit.properties(), **({} if split else _PICKABLE)}
+    with _settings(session, {"spark.wap.id": commit.publication, **_as_settings(properties)}):
+        yield
+
+
+@contextmanager
+def committing(session: SparkSession, commit: Commit) -> Iterator[None]:
+    """Whatever is written to a table in here is seen at once, and says whose commit it is.
+
+    It has the publication's id, so that nothing that was staged under it comes after.
+    """
+    properties = {**commit.properties(), "wap.id": commit.publication}
+    with _settings(session, _as_settings(properties)):
+        yield
+
+
+def _as_settings(properties: Mapping[str, str]) -> dict[str, str]:
+    return {f"{_PROPERTY}{name}": value for name, value in properties.items()}
+
+
+@contextmanager
+def _settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            session.conf.unset(name)
+
+
+def staged_snapshot(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot:
+    """What this attempt has staged."""
+    found = attempted(session, table, commit)
+    if found is None:
+        raise EngineError(
+            f"{table} has no snapshot of the attempt {commit.attempt.id}, which wrote one",
+            "another process may have removed it; run it again",
+        )
+    return found
+
+
+def pick(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
+    """Makes a staged commit visible, and returns the snapshot that readers see since.
+
+    None if that is not done by picking: another attempt of the step was published before, or the
+    table has moved and the commit only removes rows, or is of a slice that a layout splits.
+    """
+    lake, schema, name = table.parts
+    try:
+        found = session.sql(
+            f"CALL {quoted_name(lake)}.system.cherrypick_snapshot("
+            "table => :table, snapshot_id => :snapshot)",
+            args={
+                "table": f"{quoted_name(schema)}.{quoted_name(name)}",
+                "snapshot": int(snapshot),
+            },
+        ).collect()
+    except Exception as error:
+        if not comes_from_spark(error):
+            raise
+        text = str(error)
+        if any(words in text for words in _REFUSED):
+            return None
+        if any(words in text for words in _CONFLICT):
+            raise CommitLost(
+                f"another writer changed the same slice of {table}", "run it again"
+            ) from error
+        raise
+    return str(found[0]["current_snapshot_id"])
+
+
+def expire(session: SparkSession, table: LakeTable, snapshot: str) -> None:
+    """Removes a staged commit and its files, so that nothing can publish it any more."""
+    lake, schema, name = table.parts
+    session.sql(
+        f"CALL {quoted_name(lake)}.system.expire_snapshots("
+        "table => :table, snapshot_ids => array(:snapshot),"
+        # Without a time, snapshots of any age beyond the table's default would go too.
+        " older_than => TIMESTAMP '1970-01-01 00:00:00Z')",
+        args={"table": f"{quoted_name(schema)}.{quoted_name(name)}", "snapshot": int(snapshot)},
+    ).collect()

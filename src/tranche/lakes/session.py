@@ -1,0 +1,243 @@
+"""Spark: started once per process, one session per attempt."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from filelock import FileLock
+from pyspark.sql import SparkSession
+
+from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
+from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
+from tranche.lakes.jars import JarCache
+from tranche.lakes.launch import beside_the_command_line, holding_interrupts
+from tranche.model.project import Settings
+
+_OLDEST_JAVA = 17
+_LARGEST_LOG = 20_000_000
+_REQUIRED = {
+    # Otherwise Spark replaces ${…} inside the literals of scripts.
+    "spark.sql.variable.substitute": "false",
+    # Otherwise Spark cuts 1.5 down to 1 to fit a column of whole numbers.
+    "spark.sql.storeAssignmentPolicy": "STRICT",
+}
+
+
+class Spark:
+    """The Spark of one project."""
+
+    def __init__(
+        self, settings: Settings, *, debug: bool = False, more: Mapping[str, str] | None = None
+    ) -> None:
+        self._settings = settings
+        self._more = more or {}
+        """Settings that win over all others."""
+        self._debug = debug
+        self._root: SparkSession | None = None
+        self._owned = False
+        """Whether it was started here, and is to be stopped here."""
+        self._lock = threading.Lock()
+
+    def open(self, time_zone: str = "UTC") -> SparkSession:
+        """A new session with its own settings, temporary views and time zone."""
+        session = self._started().newSession()
+        session.conf.set("spark.sql.session.timeZone", time_zone)
+        return session
+
+    def close(self) -> None:
+        if self._root is not None and self._owned:
+            self._root.stop()
+        self._root = None
+
+    @property
+    def log(self) -> Path:
+        """Where Spark's own words go."""
+        return Path(self._settings.home) / "spark.log"
+
+    def _started(self) -> SparkSession:
+        with self._lock:
+            if self._root is None:
+                running = SparkSession.getActiveSession()
+                self._owned = running is None
+                self._root = self._start() if running is None else self._joined(running)
+            return self._root
+
+    def _joined(self, running: SparkSession) -> SparkSession:
+        """The Spark that this process has already, if it knows the project's lakes."""
+        conf = lake_conf(self._settings)
+        extensions = conf.pop("spark.sql.extensions").split(",")
+        known = (running.conf.get("spark.sql.extensions", "") or "").split(",")
+        if set(extensions) <= set(known) and all(
+            running.conf.get(name, None) == value for name, value in conf.items()
+        ):
+            return running
+        raise EngineUnavailable(
+            "a Spark is running in this process that does not know the lakes of this project",
+            "stop it first, so that Tranche starts one that does",
+        )
+
+    def _start(self) -> SparkSession:
+        if self._settings.spark.remote is not None:
+            raise NotBuiltYet(
+                "spark.remote cannot be used yet", "set spark.master in tranche.toml for now"
+            )
+        conf = self._conf()
+        check_java()
+        try:
+            prepare_folders(self._settings)
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineUnavailable(
+                f"the folder {error.filename} cannot be made: {error.strerror}",
+                "check the permissions of the project folder",
+            ) from None
+        session = self._with_jars(conf)
+        if not self._debug:
+            # These repeat every failure on standard error, with tracebacks; our words are enough.
+            for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        return session
+
+    def _with_jars(self, conf: dict[str, str]) -> SparkSession:
+        more = [package for package in conf.pop("spark.jars.packages", "").split(",") if package]
+        jars = JarCache([*packages(self._settings), *more])
+        extra = [jar for jar in conf.pop("spark.jars", "").split(",") if jar]
+        found = jars.found()
+        if found is None:
+            jars.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(jars.lock):
+                found = jars.found()
+                if found is None:
+                    first = {
+                        **conf,
+                        "spark.jars": ",".join(extra),
+                        "spark.jars.packages": ",".join(jars.packages),
+                        "spark.jars.ivy": str(jars.folder),
+                    }
+                    session = self._launch(first)
+                    jars.remember()
+                    return session
+        return self._launch({**conf, "spark.jars": ",".join([*map(str, found), *extra])})
+
+    def _launch(self, conf: dict[str, str]) -> SparkSession:
+        secret = {k: v for k, v in conf.items() if any(s in v for s in self._settings.secrets)}
+        builder = SparkSession.builder
+        for key, value in conf.items():
+            if key not in secret:
+                builder = builder.config(key, value)
+        try:
+            with (
+                _quiet(self.log) if not self._debug else nullcontext(),
+                beside_the_command_line(secret, self.log.parent),
+                holding_interrupts() as held,
+            ):
+                session = builder.getOrCreate()
+            session.sparkContext.setLogLevel("WARN" if self._debug else "ERROR")
+            if held.asked:
+                session.stop()
+                raise KeyboardInterrupt
+        except Exception as error:
+            text = _first_line(error)
+            for hidden in self._settings.secrets:
+                text = text.replace(hidden, "***")
+            raise EngineUnavailable(
+                f"Spark did not start: {text}",
+                f"see {self.log}" if not self._debug else "see the messages above",
+            ) from error
+        return session
+
+    def _conf(self) -> dict[str, str]:
+        """Defaults, then what the user sets, then what must hold."""
+        given = dict(self._settings.spark.conf)
+        required = {**_REQUIRED, **lake_conf(self._settings)}
+        required["spark.sql.extensions"] = joined(
+            required["spark.sql.extensions"], given.pop("spark.sql.extensions", "")
+        )
+        for name, value in given.items():
+            if name in required and required[name] != value:
+                raise ConfigError(
+                    f"spark.conf sets {name} to {value!r}, and Tranche needs {required[name]!r}",
+                    "leave it out",
+                    place=Place("tranche.toml"),
+                )
+        return {**self._base_conf(), **given, **required, **self._more}
+
+    def _base_conf(self) -> dict[str, str]:
+        conf = {
+            "spark.app.name": f"tranche {self._settings.name}",
+            "spark.master": self._settings.spark.master,
+            "spark.driver.memory": _driver_memory(),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
+        }
+        if self._settings.spark.master.startswith("local"):
+            conf["spark.driver.host"] = "127.0.0.1"
+            conf["spark.driver.bindAddress"] = "127.0.0.1"
+        return conf
+
+
+def joined(*lists: str) -> str:
+    """
+    >>> joined("a,b", "", "b,c")
+    'a,b,c'
+    """
+    return ",".join(dict.fromkeys(item for text in lists for item in text.split(",") if item))
+
+
+def check_java() -> None:
+    """Says what to install when there is no Java; its version is looked at only if Spark fails."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return
+    if shutil.which("java") is None:
+        raise EngineUnavailable(
+            "there is no Java, and Spark needs one",
+            f"install Java {_OLDEST_JAVA} or newer, as in 'apt-get install"
+            f" openjdk-{_OLDEST_JAVA}-jre-headless', or set JAVA_HOME",
+        )
+
+
+def _driver_memory() -> str:
+    """Two fifths of the machine, between 1 and 8 GiB."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return "2g"
+    return f"{max(1, min(8, int(total * 0.4 / 2**30)))}g"
+
+
+@contextmanager
+def _quiet(log: Path) -> Iterator[None]:
+    """Sends what is written to standard output and error to a file.
+
+    The process that Spark starts inherits these, so its words stay out of ours for good.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    large = log.exists() and log.stat().st_size > _LARGEST_LOG
+    with log.open("wb" if large else "ab") as file:
+        try:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            yield
+        finally:
+            os.dup2(saved[0], 1)
+            os.dup2(saved[1], 2)
+            os.close(saved[0])
+            os.close(saved[1])
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__

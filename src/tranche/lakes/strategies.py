@@ -1,0 +1,107 @@
+"""Replace, merge and append."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import ClassVar
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tranche.lakes.iceberg import Snapshot, TableFacts
+from tranche.lakes.keys import check_key_columns, guarded
+from tranche.lakes.merging import Merging
+from tranche.lakes.writer import SliceWriter
+from tranche.model.strategy import PARTITION_COLUMN, Merge
+from tranche.ports import Written
+
+_COUNTED = "spark.merge-into.num-target-rows-"
+
+
+class ReplaceWriter(SliceWriter):
+    """The slice becomes exactly the rows, also when there are none."""
+
+    always_staged: ClassVar[bool] = False
+
+    def enter(self, rows: DataFrame) -> None:
+        self.writer(rows).overwrite(self.slice_condition())
+
+    def slice_with(self, facts: TableFacts | None) -> DataFrame:
+        return self.waiting()
+
+    def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
+        return commit.count("added-records")
+
+    def written_again(self, staged: Snapshot) -> Written:
+        return self.copied(staged)
+
+
+class AppendWriter(SliceWriter):
+    """The rows come to those which are there."""
+
+    def enter(self, rows: DataFrame) -> None:
+        self.writer(rows).append()
+
+    def unchanged(self, staged: Snapshot) -> bool:
+        return staged.count("added-records") == 0
+
+    def slice_with(self, facts: TableFacts | None) -> DataFrame:
+        if facts is None:
+            return self.waiting()
+        return self.current_slice().unionByName(self.waiting(), allowMissingColumns=True)
+
+    def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
+        return replace(super().written(snapshot, commit, at), added=True)
+
+
+class MergeWriter(SliceWriter):
+    """Rows are upserted on their key; others stay."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        assert isinstance(self.target.strategy, Merge)
+        return self.target.strategy.key
+
+    def check(self, rows: DataFrame) -> None:
+        check_key_columns(rows, self.key)
+
+    def first(self, rows: DataFrame) -> DataFrame:
+        return guarded(rows, self.key)
+
+    def aside(self, rows: DataFrame) -> DataFrame:
+        return guarded(rows, self.key)
+
+    def enter(self, rows: DataFrame) -> None:
+        # The digest would be of the rows that came, not of the slice.
+        self.metrics = None
+        into = Merging(self.table, self.with_key(guarded(rows, self.key)))
+        on = into.equal(self.key)
+        if self.target.sliced:
+            on = (into.held(PARTITION_COLUMN) == F.lit(self.target.partition)) & on
+        key = {name.lower() for name in self.key}
+        others = [name for name in rows.columns if name.lower() not in key]
+        merge = into.on(on)
+        if others:
+            merge = merge.whenMatched(~into.same(others)).updateAll()
+        merge.whenNotMatched().insertAll().merge()
+
+    def unchanged(self, staged: Snapshot) -> bool:
+        return merged_nothing(staged)
+
+    def written_again(self, staged: Snapshot) -> Written:
+        return self.copied(staged)
+
+    def slice_with(self, facts: TableFacts | None) -> DataFrame:
+        return self.waiting() if facts is None else self.upserted()
+
+
+def merged_rows(commit: Snapshot) -> int | None:
+    """How many rows a MERGE changed, as Spark counted them."""
+    if f"{_COUNTED}inserted" not in commit.summary:
+        return None
+    return sum(commit.count(f"{_COUNTED}{name}") for name in ("inserted", "updated", "deleted"))
+
+
+def merged_nothing(commit: Snapshot) -> bool:
+    return merged_rows(commit) == 0

@@ -1,0 +1,409 @@
+"""A slice on its way into an Iceberg table."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, ClassVar
+
+from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from tranche.errors import CommitLost, CommitUnknown, TrancheError
+from tranche.lakes.columns import Fit, captured, check_columns, fit
+from tranche.lakes.commit import Commit
+from tranche.lakes.digest import digest_of, observed
+from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.iceberg import (
+    Snapshot,
+    TableFacts,
+    at_snapshot,
+    existing_columns,
+    make_namespace,
+    parent_of,
+    published,
+    slice_rows,
+    table_facts,
+    with_properties,
+)
+from tranche.lakes.keys import REFUSAL, bad_keys
+from tranche.lakes.layout import (
+    LAYOUT,
+    columns_to_be,
+    evolve,
+    forget,
+    lay_out,
+    partition_columns,
+    recreation,
+)
+from tranche.lakes.layout_fields import creation, fitted_layout, with_slice
+from tranche.lakes.publishing import allow_staging, pick, staged_snapshot, staging
+from tranche.lakes.target import Target
+from tranche.model.asset import LakeTable
+from tranche.model.layout import Transform, canonical
+from tranche.model.strategy import PARTITION_COLUMN
+from tranche.ports import Written
+from tranche.script.binding import quoted, quoted_name
+
+_TRIES = 5
+_SIDE = "__tranche_"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A slice that could be published."""
+
+    rows: DataFrame | None
+    """What the slice would be, for its tests; None if it has none."""
+    warnings: tuple[str, ...] = ()
+
+
+class SliceWriter:
+    """Writes one slice for one attempt; subclasses are strategies.
+
+    A slice that is tested, or that must not be written twice, is staged first. Where the table is
+    missing, or its columns must change, the rows wait in a table of their own beside it: the
+    columns of a table are the same for what is staged and for what its readers see.
+    """
+
+    always_staged: ClassVar[bool] = True
+    """Whether a slice is staged even if nothing tests it: it must not be written twice, or may
+    turn out to change nothing."""
+
+    def __init__(
+        self, session: SparkSession, target: Target, commit: Commit, *, tested: bool
+    ) -> None:
+        self.session = session
+        self.target = target
+        self.table = target.table
+        self.commit = commit
+        self.tested = tested
+        self.side: LakeTable | None = None
+        self.staged: Snapshot | None = None
+        self.found: TableFacts | None = None
+        """The table as it was when this looked last, until something has come of that."""
+        self.idle = False
+        """Whether it is known already that there is nothing to write."""
+        self.metrics: Observation | None = None
+        self.layout: tuple[Transform, ...] | None = None
+        """What the script asks for, as the table spells it."""
+        self.split = False
+        """Whether the table's layout splits slices."""
+
+    def stage(self, rows: DataFrame) -> Candidate:
+        """Gets the slice ready, unseen by readers."""
+        check_columns(rows, self.managed)
+        self.check(rows)
+        self.given = rows
+        self.found = facts = table_facts(self.session, self.table)
+        self.fit = self.fitted(rows, facts)
+        under_test = None
+        if self.tested and (facts is None or self.fit.changes):
+            self.write_aside()
+            under_test = self.slice_with(facts)
+        elif facts is not None and not self.fit.changes and (self.tested or self.always_staged):
+            self.write_staged(self.fit.rows, facts)
+            under_test = self.staged_slice() if self.tested else None
+        return Candidate(under_test, self.fit.warnings)
+
+    def publish(self) -> Written:
+        """Makes the slice visible in one commit."""
+        if self.idle:
+            return self.nothing_new()
+        if self.staged is not None:
+            return self.picked(self.staged)
+        rows = self.fit.rows if self.side is None else self.waiting()
+        return self.committed(lambda: self.write(rows))
+
+    def discard(self) -> None:
+        """Removes what is left beside the table."""
+        if self.side is not None:
+            self.session.sql(f"DROP TABLE IF EXISTS {quoted(self.side)} PURGE")
+            self.side = None
+
+    # What strategies do in their own way
+
+    @property
+    def managed(self) -> tuple[str, ...]:
+        """The columns that come with the table and are not the SELECT's."""
+        return (PARTITION_COLUMN,)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What identifies a row, if anything does."""
+        return ()
+
+    def check(self, rows: DataFrame) -> None:
+        """Rejects rows that the strategy could never take."""
+
+    def first(self, rows: DataFrame) -> DataFrame:
+        """What a new table begins with."""
+        return rows
+
+    def enter(self, rows: DataFrame) -> None:
+        """Writes the rows to the table, which is there and has their columns."""
+        raise NotImplementedError
+
+    def unchanged(self, staged: Snapshot) -> bool:
+        """Whether what was staged changes nothing."""
+        return False
+
+    def slice_with(self, facts: TableFacts | None) -> DataFrame:
+        """What the slice will be once the rows that wait aside are in it."""
+        raise NotImplementedError
+
+    def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
+        """How many rows the slice has after a commit."""
+        return self.count(snapshot)
+
+    # What is written, and where to
+
+    def write(self, rows: DataFrame) -> Written:
+        """Writes to the table itself, made or altered first if it must be."""
+        # Staging looked at it a moment ago; another try looks again.
+        found, self.found = self.found, None
+        facts = found or table_facts(self.session, self.table)
+        if facts is None:
+            return self.create(rows)
+        fitted = self.fitted(rows, facts)
+        if fitted.rebuild:
+            return self.rebuild(fitted.rows, facts)
+        self.alter(fitted)
+        if not self.always_staged:
+            self.lay_out(facts)
+            return self.overwrite(fitted.rows)
+        self.write_staged(fitted.rows, facts)
+        return self.nothing_new() if self.staged is None else self.picked(self.staged)
+
+    def create(self, rows: DataFrame) -> Written:
+        make_namespace(self.session, self.table)
+        first = self.first(rows)
+        fields = with_slice(self.layout or (), sliced=self.target.sliced)
+        made = creation(fields, first.columns)
+        self.split = bool(self.layout)
+        self.laid_out(self.direct(first), made.stated).create()
+        if made.later:
+            evolve(self.session, self.table, fields)
+        return self.seen()
+
+    def rebuild(self, rows: DataFrame, facts: TableFacts) -> Written:
+        """Makes the table anew, with other columns."""
+        made = recreation(self.session, self.table, self.layout, facts, rows.schema)
+        self.laid_out(self.direct(rows), made.stated).createOrReplace()
+        if made.later:
+            evolve(self.session, self.table, (*made.stated, *made.later))
+        if self.layout is None and LAYOUT in facts.properties:
+            forget(self.session, self.table)
+        return self.seen()
+
+    def laid_out(self, writer: DataFrameWriterV2, fields: Sequence[Transform]) -> DataFrameWriterV2:
+        """Writes a table that begins with these fields."""
+        stated = {} if self.layout is None else {LAYOUT: canonical(self.layout)}
+        made = with_properties(writer, **stated)
+        return made.partitionedBy(*partition_columns(fields)) if fields else made
+
+    def overwrite(self, rows: DataFrame, *, since: str | None = None) -> Written:
+        """Replaces the slice; not if it was changed since a snapshot, where one is given."""
+        writer = self.direct(rows)
+        if since is not None:
+            checks = {"validate-from-snapshot-id": since, "isolation-level": "serializable"}
+            writer = writer.options(**checks)
+        writer.overwrite(self.slice_condition())
+        return self.seen()
+
+    def lay_out(self, facts: TableFacts) -> None:
+        """Sees to it that what is written next has the layout of the script."""
+        self.split = lay_out(self.session, self.table, self.layout, facts)
+
+    def direct(self, rows: DataFrame) -> DataFrameWriterV2:
+        """Readers see it with its commit."""
+        return self.writer(rows).options(**self.commit.options())
+
+    def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
+        allow_staging(self.session, self.table, facts)
+        self.lay_out(facts)
+        with self.sound_keys(), staging(self.session, self.commit, split=self.split):
+            self.enter(rows)
+        self.staged = staged_snapshot(self.session, self.table, self.commit)
+
+    def write_aside(self) -> None:
+        self.side = side_table(self.table, self.commit)
+        make_namespace(self.session, self.table)
+        rows = self.watched(self.aside(self.fit.rows))
+        with self.sound_keys():
+            with_properties(rows.writeTo(quoted(self.side))).create()
+
+    def aside(self, rows: DataFrame) -> DataFrame:
+        return rows
+
+    def alter(self, fitted: Fit) -> None:
+        name = quoted(self.table)
+        for field in fitted.widened:
+            column, type_ = quoted_name(field.name), field.dataType.simpleString()
+            self.session.sql(f"ALTER TABLE {name} ALTER COLUMN {column} TYPE {type_}")
+        if fitted.added:
+            columns = ", ".join(
+                f"{quoted_name(field.name)} {field.dataType.simpleString()}"
+                for field in fitted.added
+            )
+            self.session.sql(f"ALTER TABLE {name} ADD COLUMNS ({columns})")
+
+    # Frames
+
+    def fitted(self, rows: DataFrame, facts: TableFacts | None) -> Fit:
+        fitted = Fit(rows)
+        if facts is not None:
+            fitted = fit(self.target, rows, facts.columns, self.managed)
+        if self.target.layout is not None:
+            columns = columns_to_be(fitted, facts, self.managed)
+            self.layout = fitted_layout(self.target.layout, columns, self.target.layout_place)
+        return fitted
+
+    def watched(self, rows: DataFrame) -> DataFrame:
+        """The rows, whose digest comes with the write."""
+        watched, self.metrics = observed(rows)
+        return watched
+
+    def with_key(self, rows: DataFrame) -> DataFrame:
+        if not self.target.sliced:
+            return rows
+        return rows.withColumn(PARTITION_COLUMN, F.lit(self.target.partition))
+
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
+        # Watched last: rows that pass through it are built anew by whatever comes after.
+        writer = self.watched(self.with_key(rows)).writeTo(quoted(self.table))
+        if not self.target.sliced or self.split:
+            return writer
+        # Rows of one slice need no shuffle to be clustered, and no writer for every slice.
+        return writer.options(**{"distribution-mode": "none", "fanout-enabled": "false"})
+
+    def slice_condition(self) -> Column:
+        if not self.target.sliced:
+            return F.lit(True)
+        return F.col(PARTITION_COLUMN) == F.lit(self.target.partition)
+
+    def only_slice(self, rows: DataFrame) -> DataFrame:
+        return rows.where(self.slice_condition()).drop(*self.managed)
+
+    def staged_slice(self) -> DataFrame:
+        assert self.staged is not None
+        rows = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, self.staged.id)}")  # noqa: S608
+        return self.only_slice(rows)
+
+    def waiting(self) -> DataFrame:
+        """The rows that wait beside the table."""
+        assert self.side is not None
+        return self.session.table(quoted(self.side))
+
+    def upserted(self) -> DataFrame:
+        """The slice once the rows that wait have taken the place of those with their keys."""
+        there = self.current_slice().join(self.waiting(), list(self.key), "left_anti")
+        return there.unionByName(self.waiting(), allowMissingColumns=True)
+
+    def current_slice(self) -> DataFrame:
+        return self.only_slice(self.session.table(quoted(self.table)))
+
+    # What came of it
+
+    def seen(self) -> Written:
+        """What the table says of a commit that was made to it."""
+        found = staged_snapshot(self.session, self.table, self.commit)
+        return self.written(found.id, found, found.at)
+
+    def picked(self, staged: Snapshot) -> Written:
+        if self.unchanged(staged):
+            return self.nothing_new()
+        snapshot = pick(self.session, self.table, staged.id)
+        if snapshot is not None:
+            return self.written(snapshot, staged, None)
+        found = published(self.session, self.table, self.commit)
+        if found is not None:
+            return self.written(found.id, found, found.at)
+        return self.written_again(staged)
+
+    def written_again(self, staged: Snapshot) -> Written:
+        """Writes what was staged to a table that has moved since, if only other slices have."""
+        raise CommitLost(f"another writer changed {self.table} in the meantime", "run it again")
+
+    def copied(self, staged: Snapshot) -> Written:
+        """The slice as it was staged, unless somebody changed it since."""
+        since = parent_of(self.session, self.table, staged.id)
+        return self.overwrite(self.staged_slice(), since=since)
+
+    def nothing_new(self) -> Written:
+        facts = table_facts(self.session, self.table)
+        snapshot = facts.snapshot if facts is not None else None
+        return Written(
+            rows=self.count(snapshot), snapshot=snapshot, columns=self.columns(), changed=False
+        )
+
+    def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
+        metrics: Mapping[str, Any] | None = self.metrics.get if self.metrics is not None else None
+        # A task that ran twice was counted twice; the table counts what it holds.
+        sound = metrics is not None and metrics["rows"] == commit.count("added-records")
+        return Written(
+            rows=self.rows_of(snapshot, commit),
+            snapshot=snapshot,
+            committed_at=at,
+            digest=digest_of(metrics) if metrics is not None and sound else None,
+            columns=self.columns(),
+        )
+
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        return captured(self.fit.rows.schema, self.managed)
+
+    def count(self, snapshot: str | None) -> int:
+        key = self.target.partition if self.target.sliced else None
+        rows = slice_rows(self.session, self.table, key, snapshot)
+        return self.current_slice().count() if rows is None else rows
+
+    def committed(self, write: Callable[[], Written]) -> Written:
+        """Writes until the table has it: another writer may win a race, or make the table."""
+        for number in range(1, _TRIES + 1):
+            try:
+                with self.sound_keys():
+                    return write()
+            except Exception as error:
+                failure = _failure(error)
+                raced = isinstance(failure, CommitLost) or "AlreadyExists" in str(error)
+                if not raced and not isinstance(failure, CommitUnknown):
+                    raise
+                # An answer that got lost does not mean that the commit did.
+                if existing_columns(self.session, self.table) is not None:
+                    found = published(self.session, self.table, self.commit)
+                    if found is not None:
+                        return self.written(found.id, found, found.at)
+                if number == _TRIES:
+                    raise
+                time.sleep(0.1 * 2**number * random.uniform(0.5, 1.5))
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def sound_keys(self) -> Iterator[None]:
+        """Says which keys broke a write, when it was keys."""
+        try:
+            yield
+        except Exception as error:
+            if not self.key or REFUSAL not in str(error):
+                raise
+            found = bad_keys(self.given, self.key)
+            if found is None:
+                raise
+            raise found from None
+
+
+def side_table(table: LakeTable, commit: Commit) -> LakeTable:
+    """Where an attempt's rows wait while the table cannot take them yet."""
+    return replace(table, table=f"{table.table}{_SIDE}{commit.attempt.id}")
+
+
+def _failure(error: Exception) -> TrancheError:
+    if isinstance(error, TrancheError):
+        return error
+    if not comes_from_spark(error):
+        raise error
+    return explained(error)

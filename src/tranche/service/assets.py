@@ -1,0 +1,65 @@
+"""Which asset a text means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from tranche.errors import ScriptFaults, UnknownTarget
+from tranche.model.asset import BadAddress, LakeTable, parse_address
+from tranche.model.project import Project
+from tranche.model.script import Script
+from tranche.planning.graph import Graph, build_graph
+from tranche.planning.targets import find_target
+from tranche.ports import PartitionReader
+
+_LIKELY = 0.8
+"""How alike two addresses are if one of them is a mistake for the other."""
+
+
+def find_asset(project: Project, text: str, state: PartitionReader | None = None) -> LakeTable:
+    """The table that an address, a name or a script means.
+
+    The address of a table that no script makes is taken if the ledger knows it, for which `state`
+    is asked; without it, who looks at the table will see whether it is there.
+    """
+    graph = build_graph(project.scripts)
+    known = {str(asset): asset for asset in graph.producers if isinstance(asset, LakeTable)}
+    if "://" in text:
+        try:
+            asset = parse_address(text)
+        except BadAddress as error:
+            raise UnknownTarget(str(error)) from None
+        if isinstance(asset, LakeTable) and (
+            asset in graph.producers or _is_written(project, asset, known, state)
+        ):
+            return asset
+    else:
+        script = _script(project, graph, text)
+        if script is not None and isinstance(script.asset, LakeTable):
+            return script.asset
+        for table in known.values():
+            if text in (table.table, f"{table.lake}.{table.table}", ".".join(table.parts)):
+                return table
+    near = get_close_matches(text, known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else "tranche graph shows the assets"
+    raise UnknownTarget(f"no script of this project makes {text!r}", hint)
+
+
+def _is_written(
+    project: Project, table: LakeTable, known: Iterable[str], state: PartitionReader | None
+) -> bool:
+    """Whether it may be a table that programs write."""
+    if table.lake not in project.settings.lakes:
+        return False
+    if state is not None:
+        return bool(state.outcomes([str(table)])[str(table)])
+    return not get_close_matches(str(table), known, n=1, cutoff=_LIKELY)
+
+
+def _script(project: Project, graph: Graph, text: str) -> Script | None:
+    try:
+        names = find_target(project, graph, text).scripts
+    except (UnknownTarget, ScriptFaults):
+        return None
+    return graph.scripts[names[0]] if len(names) == 1 else None

@@ -1,0 +1,206 @@
+"""What is there: keys, rows, findings, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from tranche.errors import NotPartitioned, UsageError
+from tranche.model.asset import LakeTable
+from tranche.model.columns import ColumnChange, SchemaVersion, column_change
+from tranche.model.data_test import DataTestResult
+from tranche.model.layout import SetLayout
+from tranche.model.project import Project
+from tranche.model.run import Materialization, PartitionState
+from tranche.model.snapshot import Preview, Snapshots
+from tranche.model.strategy import History
+from tranche.planning.graph import build_graph
+from tranche.ports import Engine, PartitionReader, StateReader
+from tranche.service.assets import find_asset
+
+_PAGE = 500
+
+
+_LOG = 100
+"""How many attempts of a key are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssetStatus:
+    """How many keys of an asset stand where."""
+
+    asset: str
+    partitioning: str | None
+    outcomes: dict[str, int]
+
+
+def status(project: Project, state: PartitionReader) -> tuple[AssetStatus, ...]:
+    """One line per asset."""
+    rules = {
+        str(script.asset): script.partitioning.describe() if script.partitioning else None
+        for script in project.scripts
+        if script.asset is not None
+    }
+    outcomes = state.outcomes(tuple(rules))
+    return tuple(AssetStatus(asset, rule, outcomes[asset]) for asset, rule in rules.items())
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPage:
+    """Some keys of an asset with their state."""
+
+    asset: str
+    partitions: tuple[PartitionState, ...]
+    more: bool
+
+
+def partition_status(
+    project: Project, state: PartitionReader, asset: str, *, limit: int
+) -> PartitionPage:
+    """The keys of one asset as the ledger has them."""
+    name = str(find_asset(project, asset, state))
+    found = tuple(islice(_pages(state, name, limit + 1), limit + 1))
+    return PartitionPage(name, found[:limit], more=len(found) > limit)
+
+
+def _pages(state: PartitionReader, asset: str, wanted: int) -> Iterator[PartitionState]:
+    last: PartitionState | None = None
+    while True:
+        page = state.partitions(asset, limit=min(_PAGE, wanted), after=last)
+        yield from page
+        if len(page) < min(_PAGE, wanted):
+            return
+        last = page[-1]
+
+
+def show(
+    project: Project,
+    engine: Engine,
+    asset: str,
+    partition: str | None,
+    *,
+    limit: int,
+    snapshot: str | None = None,
+    at: datetime | None = None,
+) -> tuple[LakeTable, Preview]:
+    """The first rows of a table, or of one slice of it, now or as readers saw it."""
+    table, key = preview_target(project, asset, partition)
+    return table, engine.preview(table, key, limit=limit, snapshot=snapshot, at=at)
+
+
+def snapshots(
+    project: Project, engine: Engine, asset: str, *, limit: int
+) -> tuple[LakeTable, Snapshots]:
+    """The snapshots that readers of a table saw, latest first."""
+    table = find_asset(project, asset)
+    return table, engine.snapshots(table, limit=limit)
+
+
+def preview_target(
+    project: Project, asset: str, partition: str | None
+) -> tuple[LakeTable, str | None]:
+    """What `show` shows rows of, checked before Spark starts."""
+    table, key = show_target(project, asset, partition)
+    producer = build_graph(project.scripts).producer(table)
+    made = producer.annotations.materialize if producer is not None else None
+    if key is not None and made is not None and isinstance(made.strategy, History):
+        raise NotPartitioned(
+            f"{table} has versions, whose rows belong to no single partition",
+            "leave --partition out, or ask for a time with tranche sql",
+        )
+    return table, key
+
+
+def show_target(
+    project: Project, asset: str, partition: str | None
+) -> tuple[LakeTable, str | None]:
+    """What `show` is about, checked before Spark starts."""
+    table = find_asset(project, asset)
+    if partition is None:
+        return table, None
+    producer = build_graph(project.scripts).producer(table)
+    if producer is None:
+        # What programs write has whatever keys they gave.
+        return table, partition
+    if producer.partitioning is None:
+        raise NotPartitioned(f"{table} has no partitions", "leave --partition out")
+    return table, producer.partitioning.validate(partition)
+
+
+@dataclass(frozen=True, slots=True)
+class Violations:
+    """What data tests found in the latest attempt at a key in which they found anything."""
+
+    asset: str
+    partition: str | None
+    entry: Materialization | None = None
+    """The attempt; None if there is none."""
+    tests: tuple[DataTestResult, ...] = ()
+    since: Materialization | None = None
+    """A later attempt, which passed them all."""
+
+
+def violations(
+    project: Project, state: StateReader, asset: str, partition: str | None
+) -> Violations:
+    """The rows that violated data tests, as they were kept."""
+    table, key = show_target(project, asset, partition)
+    producer = build_graph(project.scripts).producer(table)
+    if key is None and producer is not None and producer.partitioning is not None:
+        raise UsageError(
+            f"{table} has partitions, and --violations shows those of one",
+            f"name it with --partition; tranche status {table} lists those that failed",
+        )
+    # A history's current rows have no attempts of their own.
+    name = str(producer.asset if producer is not None else table)
+    log = state.materializations(name, key, limit=_LOG)
+    for entry in log:
+        if any(test.violations for test in entry.tests):
+            since = log[0] if log[0] is not entry and log[0].status == "succeeded" else None
+            return Violations(name, key, entry, tuple(state.violations(entry.id)), since)
+    return Violations(name, key)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsVersion:
+    """The columns that an asset had from one run on, and how they differ from those before."""
+
+    version: SchemaVersion
+    change: ColumnChange | None
+    """None for the first version."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsLog:
+    """Versions of an asset's columns, latest first."""
+
+    asset: str
+    versions: tuple[ColumnsVersion, ...]
+    more: bool
+
+
+def columns_log(project: Project, state: PartitionReader, asset: str, *, limit: int) -> ColumnsLog:
+    graph = build_graph(project.scripts)
+    name = str(graph.owner(find_asset(project, asset, state)))
+    found = state.schemas(name, limit=limit + 1)
+    versions = tuple(
+        ColumnsVersion(
+            version,
+            column_change(found[number + 1].columns, version.columns)
+            if number + 1 < len(found)
+            else None,
+        )
+        for number, version in enumerate(found)
+    )
+    return ColumnsLog(name, versions[:limit], more=len(found) > limit)
+
+
+def resolve_sql(project: Project, text: str) -> str | SetLayout:
+    """A statement with the names of lakes resolved, before Spark starts."""
+    from tranche.script.adhoc import resolved_statement
+    from tranche.script.names import Lakes
+
+    settings = project.settings
+    return resolved_statement(text, Lakes(frozenset(settings.lakes), settings.default_lake))

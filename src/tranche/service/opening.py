@@ -1,0 +1,62 @@
+"""A project and what it needs, opened for as long as they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tranche.model.project import Project
+from tranche.ports import Engine, PartitionReader, StateStore
+from tranche.project.config import environment, find_root, load_settings
+from tranche.project.load import load_project
+
+
+def now() -> datetime:
+    """The clock of the outside world."""
+    return datetime.now(UTC)
+
+
+def open_project(start: Path, target: str | None = None) -> Project:
+    """The project that a folder belongs to, read and checked."""
+    root = find_root(start)
+    return load_project(load_settings(root, target, environment()))
+
+
+@contextmanager
+def open_state(project: Project, *, create: bool) -> Iterator[StateStore]:
+    from tranche.state.opening import open_store
+
+    settings = project.settings
+    store = open_store(settings.state_url, create=create, root=Path(settings.root))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def open_partitions(project: Project, *, timeout: float | None = None) -> Iterator[PartitionReader]:
+    """Where keys and columns stand, and nothing else of the state: opened faster than all of it."""
+    from tranche.state.opening import open_partitions as opened
+
+    settings = project.settings
+    patience = {} if timeout is None else {"timeout": timeout}
+    reader = opened(settings.state_url, root=Path(settings.root), **patience)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+@contextmanager
+def open_engine(project: Project, *, debug: bool = False, noting: bool = False) -> Iterator[Engine]:
+    # Spark is imported only by commands that touch data.
+    from tranche.lakes.engine import SparkEngine
+
+    engine = SparkEngine(project.settings, debug=debug, noting=noting)
+    try:
+        yield engine
+    finally:
+        engine.close()
