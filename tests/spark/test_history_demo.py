@@ -45,7 +45,7 @@ class Arrivals:
 @pytest.mark.parametrize(
     ("days", "words"),
     [
-        (6, " track=tier deletes=close"),
+        (8, " track=tier deletes=close"),
         pytest.param(30, " track=tier,country", marks=pytest.mark.slow),
         pytest.param(30, " deletes=close", marks=pytest.mark.slow),
     ],

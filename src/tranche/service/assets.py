@@ -14,7 +14,7 @@ from tranche.planning.targets import find_target
 from tranche.ports import PartitionReader
 
 _LIKELY = 0.8
-"""How alike two addresses are if one of them is a mistake for the other."""
+"""How alike two names are if one of them is a mistake for the other."""
 
 
 def find_asset(project: Project, text: str, state: PartitionReader | None = None) -> LakeTable:
@@ -31,7 +31,7 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
         except BadAddress as error:
             raise UnknownTarget(str(error)) from None
         if isinstance(asset, LakeTable) and (
-            asset in graph.producers or _is_written(project, asset, known, state)
+            asset in graph.producers or _is_written(project, asset, known.values(), state)
         ):
             return asset
     else:
@@ -47,14 +47,15 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
 
 
 def _is_written(
-    project: Project, table: LakeTable, known: Iterable[str], state: PartitionReader | None
+    project: Project, table: LakeTable, known: Iterable[LakeTable], state: PartitionReader | None
 ) -> bool:
     """Whether it may be a table that programs write."""
     if table.lake not in project.settings.lakes:
         return False
     if state is not None:
         return bool(state.outcomes([str(table)])[str(table)])
-    return not get_close_matches(str(table), known, n=1, cutoff=_LIKELY)
+    names = [other.table for other in known]
+    return not get_close_matches(table.table, names, n=1, cutoff=_LIKELY)
 
 
 def _script(project: Project, graph: Graph, text: str) -> Script | None:
