@@ -299,7 +299,7 @@ def test_back_to_a_snapshot_and_what_upkeep_leaves(shell: Shell) -> None:
     assert len(shell.json("show", "raw_orders")["rows"]) == 3
     wrong = shell.tranche("rollback", "raw_orders", "--to", snapshot)
     assert wrong.returncode == 1
-    assert f"no snapshot {snapshot}" in wrong.stderr
+    assert f"no snapshot {snapshot}" in wrong.stdout
 
 
 def test_the_demo_runs(tmp_path: Path) -> None:
