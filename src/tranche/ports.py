@@ -118,7 +118,7 @@ class Maintained:
 
 
 class Trial(Protocol):
-    """One attempt in an engine. What it staged and did not publish is gone when it ends."""
+    """One attempt in an engine. What it staged and does not publish, nobody ever sees."""
 
     def stage(self) -> Staged:
         """Does the work up to the point where readers would see it, and tests it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from pyspark.sql import SparkSession
@@ -66,8 +66,12 @@ class SparkEngine:
             trial = _trial(session, self._settings, work)
             try:
                 yield trial
-            finally:
-                trial.close()
+            except BaseException:
+                # What went wrong first is what the caller hears of.
+                with suppress(Exception):
+                    trial.close()
+                raise
+            trial.close()
 
     def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:

@@ -74,9 +74,14 @@ def _as_then(
             f" {record.partition!r}",
             "its partitioning has changed since; run it with --partition instead",
         )
+    entry = _entry(step, past, state)
+    if entry is not None and entry.status == "succeeded" and not entry.fingerprint:
+        raise UsageError(
+            f"the run {past.id} wrote rows into {label} that a program gave it",
+            "only what scripts make can be run again",
+        )
     if not step.inputs:
         return step
-    entry = _entry(step, past, state)
     noted = {given.asset for given in entry.inputs if given.snapshot} if entry else set()
     if any(isinstance(i.asset, LakeTable) and str(i.asset) not in noted for i in step.inputs):
         warnings.append(f"{label} reads what is there now: the run {past.id} noted no snapshots")

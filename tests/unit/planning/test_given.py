@@ -231,6 +231,24 @@ class TestRepeat:
         with pytest.raises(UsageError, match="back to a snapshot"):
             repeat_plan(project_of(Past.TEXTS), "r1", store)
 
+    def test_rows_that_a_program_gave(self) -> None:
+        past = Past()
+        log = past.store.materializations("lake://main/a", DAY, limit=9)
+        given = replace(log[0], id="g", attempt="g", run="r2", fingerprint="", inputs=())
+        run = Run(
+            id="r2",
+            target="lake://main/a",
+            status="running",
+            fire_time=NOON,
+            started_at=NOON,
+            partition=DAY,
+        )
+        step = replace(past.steps[0], run="r2")
+        past.store.begin_run(run, [step])
+        past.store.finish_step(replace(step, status="succeeded"), [given])
+        with pytest.raises(UsageError, match="that a program gave it"):
+            repeat_plan(past.project, "r2", past.store)
+
     def test_another_partitioning(self) -> None:
         changed = {name: text.replace("daily", "monthly") for name, text in Past.TEXTS.items()}
         with pytest.raises(UsageError):
