@@ -36,7 +36,14 @@ sys.argv = ["tranche", *sys.argv[3:], "--project", where]
 from tranche.cli import main
 main()
 """
-_CONF = '[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.sql.shuffle.partitions" = 2\n'
+_CONF = """\
+[spark]
+master = "local[2]"
+[spark.conf]
+# Short lives: what counts is how fast the JVM starts.
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -Xss4m"
+"spark.sql.shuffle.partitions" = 2
+"""
 
 
 class Noted(Progress):

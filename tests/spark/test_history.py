@@ -237,7 +237,9 @@ class TestAtPartition:
     """With at=partition, each slice holds from the start of its window on."""
 
     @pytest.mark.parametrize("close", [False, True])
-    @pytest.mark.parametrize("seed", range(2))
+    @pytest.mark.parametrize(
+        "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
+    )
     def test_the_order_of_arrival_does_not_matter(
         self, customers: Callable[..., Customers], close: bool, seed: int
     ) -> None:
@@ -324,30 +326,30 @@ def _crash(*_: Any) -> None:
 class TestAtColumn:
     """With at=<column>, each row says from when on it holds."""
 
+    @pytest.mark.parametrize(
+        "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
+    )
     def test_rows_may_come_in_any_order_and_twice(
-        self, customers: Callable[..., Customers]
+        self, customers: Callable[..., Customers], seed: int
     ) -> None:
-        rows = [(1, "a", 1), (1, "b", 3), (1, "b", 5), (1, "a", 8), (2, "c", 2)]
-        for seed in range(2):
-            table = customers("history at=seen")
-            table.header = table.header.replace("@t", f"@t{seed}")
-            order = rows[:]
-            random.Random(seed).shuffle(order)
-            for number, (customer, tier, since) in enumerate([*order, order[0]]):
-                table.put(
-                    20 + number,
-                    f"SELECT {customer} AS id, '{tier}' AS tier, DATE'{day(since)}' AS seen",
-                )
-            found = table.bench.sql(
-                f"SELECT id, tier, date(valid_from) AS since, date(valid_to) AS until FROM @t{seed}"
-                " ORDER BY id, since"
+        order = [(1, "a", 1), (1, "b", 3), (1, "b", 5), (1, "a", 8), (2, "c", 2)]
+        random.Random(seed).shuffle(order)
+        table = customers("history at=seen")
+        for number, (customer, tier, since) in enumerate([*order, order[0]]):
+            table.put(
+                20 + number,
+                f"SELECT {customer} AS id, '{tier}' AS tier, DATE'{day(since)}' AS seen",
             )
-            assert [tuple(row.values()) for row in found] == [
-                (1, "a", day(1), day(3)),
-                (1, "b", day(3), day(8)),
-                (1, "a", day(8), None),
-                (2, "c", day(2), None),
-            ]
+        found = table.bench.sql(
+            "SELECT id, tier, date(valid_from) AS since, date(valid_to) AS until FROM @t"
+            " ORDER BY id, since"
+        )
+        assert [tuple(row.values()) for row in found] == [
+            (1, "a", day(1), day(3)),
+            (1, "b", day(3), day(8)),
+            (1, "a", day(8), None),
+            (2, "c", day(2), None),
+        ]
 
     def test_several_versions_of_a_key_at_once(self, customers: Callable[..., Customers]) -> None:
         table = customers("history at=seen")

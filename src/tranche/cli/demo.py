@@ -32,7 +32,10 @@ def run_demo(folder: Path, output: Output) -> bool:
             output.line(f"  {script.path:40} → {made} ({kind})")
     results: list[RunResult] = []
     shown = {}
-    with service.open_state(project, create=True) as store, starting(project, output) as engine:
+    with (
+        service.open_state(project, create=True) as store,
+        starting(project, output, archiving=True) as engine,
+    ):
         for day in RUN_DAYS:
             for top in _TOPS:
                 _say(output, f"\n$ tranche run {top} --partition {day}", "bold")

@@ -16,10 +16,14 @@ from tranche.run.runner import RunResult
 
 
 @contextmanager
-def starting(project: Project, output: Output, *, noting: bool = False) -> Iterator[Engine]:
+def starting(
+    project: Project, output: Output, *, noting: bool = False, archiving: bool = False
+) -> Iterator[Engine]:
     """An engine; a spinner says so while Spark starts."""
     progress = RunProgress(output)
-    with service.open_engine(project, debug=output.debug, noting=noting) as engine:
+    with service.open_engine(
+        project, debug=output.debug, noting=noting, archiving=archiving
+    ) as engine:
         progress.say("starting Spark")
         try:
             engine.start()
@@ -47,7 +51,7 @@ def run_planned(
             with service.open_engine(project, debug=output.debug) as engine:
                 result = service.run(plan, engine, store, progress=RunProgress(output))
         else:
-            with starting(project, output) as engine:
+            with starting(project, output, archiving=True) as engine:
                 progress = RunProgress(output)
                 result = service.run(plan, engine, store, progress=progress, patience=wait)
     _show_result(result, output)

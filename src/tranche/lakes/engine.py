@@ -44,12 +44,20 @@ class SparkEngine:
     # Spark's own process ends when it notices that ours is gone.
     linger = 2.0
 
-    def __init__(self, settings: Settings, *, debug: bool = False, noting: bool = False) -> None:
-        """`noting` lets Spark write down what its queries read, which `scan` needs."""
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        debug: bool = False,
+        noting: bool = False,
+        archiving: bool = False,
+    ) -> None:
+        """`noting` lets Spark write down what its queries read, which `scan` needs; `archiving`
+        keeps the classes that it loads, so that later starts are faster."""
         self._settings = settings
         self._log = new_log() if noting else None
         more = self._log.settings() if self._log is not None else None
-        self._spark = Spark(settings, debug=debug, more=more)
+        self._spark = Spark(settings, debug=debug, archiving=archiving, more=more)
         self._running: dict[str, SparkSession] = {}
         self._lock = threading.Lock()
 

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
 from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
+from tranche.lakes.classes import ClassArchive
 from tranche.lakes.jars import JarCache
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts
 from tranche.model.project import Settings
@@ -34,9 +35,16 @@ class Spark:
     """The Spark of one project."""
 
     def __init__(
-        self, settings: Settings, *, debug: bool = False, more: Mapping[str, str] | None = None
+        self,
+        settings: Settings,
+        *,
+        debug: bool = False,
+        archiving: bool = False,
+        more: Mapping[str, str] | None = None,
     ) -> None:
         self._settings = settings
+        self._archiving = archiving
+        """Whether the classes that it loads are kept for later starts."""
         self._more = more or {}
         """Settings that win over all others."""
         self._debug = debug
@@ -90,6 +98,7 @@ class Spark:
             )
         conf = self._conf()
         check_java()
+        conf |= ClassArchive().settings(conf, make=self._archiving)
         try:
             prepare_folders(self._settings)
             self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -177,6 +186,8 @@ class Spark:
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.catalogImplementation": "in-memory",
+            # Otherwise whatever is kept in memory has 200 parts, however small it is.
+            "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
         }

@@ -51,11 +51,13 @@ def open_partitions(project: Project, *, timeout: float | None = None) -> Iterat
 
 
 @contextmanager
-def open_engine(project: Project, *, debug: bool = False, noting: bool = False) -> Iterator[Engine]:
+def open_engine(
+    project: Project, *, debug: bool = False, noting: bool = False, archiving: bool = False
+) -> Iterator[Engine]:
     # Spark is imported only by commands that touch data.
     from tranche.lakes.engine import SparkEngine
 
-    engine = SparkEngine(project.settings, debug=debug, noting=noting)
+    engine = SparkEngine(project.settings, debug=debug, noting=noting, archiving=archiving)
     try:
         yield engine
     finally:
