@@ -231,6 +231,18 @@ class TestAppend:
         assert (again.changed, again.rows, again.snapshot) == (False, 1, first.snapshot)
         assert table.commits() == before
 
+    def test_rows_that_others_wrote_meanwhile_are_counted(
+        self, shop: Callable[..., Shop], unit: str, bench: Bench
+    ) -> None:
+        table = shop(" append", unit)
+        table.put("(1, 'a')")
+        work = bench.work(table.script("(5, 'e')"), **table.key(DAY))
+        with bench.engine.attempt(work) as trial:
+            trial.stage()
+            table.put("(2, 'b'), (3, 'c')")
+            assert trial.publish().rows == 4
+        assert len(table.rows()) == 4
+
     def test_the_digest_is_of_what_came_to_the_slice(self, shop: Callable[..., Shop]) -> None:
         table = shop(" append", "table")
         first, second = table.put("(1, 'a')"), table.put("(1, 'a')")

@@ -20,7 +20,7 @@ from tranche.lakes.iceberg import at_snapshot, has_snapshot, history_behind, tab
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
-from tranche.lakes.target import Target, target_of
+from tranche.lakes.target import target_of
 from tranche.lakes.under_test import UnderTest, expected_rows
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import LakeTable
@@ -82,32 +82,37 @@ class Execution:
             # What it writes can be seen at once, so all of it belongs to publishing.
             return Staged()
         if made is not None and self.work.rows is not None:
-            return self.stage_rows(made, frame_of(self.session, self.work.rows))
+            writer = self.writer_for(made)
+            return self.stage_rows(writer, frame_of(self.session, self.work.rows))
         for statement in script.setup:
             self.sql(statement)
         if script.query is None:
             raise NotBuiltYet(f"{script.path} has no SELECT")
         line = script.query.line
-        rows = self.sql(script.query)
         if made is None:
-            self.result = self.located(line, lambda: fetch(rows, RESULT_LIMIT))
+            result = self.sql(script.query)
+            self.result = self.located(line, lambda: fetch(result, RESULT_LIMIT))
             return Staged(sources=self.sources)
-        return self.located(line, lambda: self.stage_rows(made, rows))
+        # It looks at its table while the SELECT is made ready.
+        writer = self.writer_for(made)
+        rows = self.sql(script.query)
+        return self.located(line, lambda: self.stage_rows(writer, rows))
 
-    def stage_rows(self, made: Materialize, rows: DataFrame) -> Staged:
+    def stage_rows(self, writer: SliceWriter, rows: DataFrame) -> Staged:
+        self.writer = writer
         tests = self.step.script.annotations.data_tests
-        target = target_of(self.step, made)
-        self.writer = self.writer_for(target, tested=bool(tests))
-        around = UnderTest(self, target)
+        around = UnderTest(self, writer.target)
         if tests:
-            check_data_tests(expected_rows(self.writer, rows), tests, around)
-        candidate = self.writer.stage(rows)
+            check_data_tests(expected_rows(writer, rows), tests, around)
+        candidate = writer.stage(rows)
         results: tuple[DataTestResult, ...] = ()
         if candidate.rows is not None:
             results = run_data_tests(candidate.rows, tests, around)
         return Staged(sources=self.sources, tests=results, warnings=candidate.warnings)
 
-    def writer_for(self, target: Target, *, tested: bool) -> SliceWriter:
+    def writer_for(self, made: Materialize) -> SliceWriter:
+        target = target_of(self.step, made)
+        tested = bool(self.step.script.annotations.data_tests)
         match target.strategy:
             case Replace():
                 return ReplaceWriter(self.session, target, self.commit, tested=tested)

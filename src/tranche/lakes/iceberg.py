@@ -30,11 +30,12 @@ MADE_BY = "tranche.made-by"
 """The attempt that made a table which nothing has been published to yet."""
 
 _OF_ATTEMPT = """\
-SELECT CAST(snapshot_id AS STRING) AS id, summary, CAST(unix_micros(committed_at) AS STRING) AS at
+SELECT CAST(snapshot_id AS STRING) AS id, CAST(parent_id AS STRING) AS parent, summary,
+       CAST(unix_micros(committed_at) AS STRING) AS at
 FROM {}.snapshots WHERE summary['tranche.attempt'] = :attempt
 """
 _SEEN = """\
-SELECT CAST(s.snapshot_id AS STRING) AS id, s.summary,
+SELECT CAST(s.snapshot_id AS STRING) AS id, CAST(s.parent_id AS STRING) AS parent, s.summary,
        CAST(unix_micros(h.made_current_at) AS STRING) AS at
 FROM {0}.snapshots AS s
 JOIN {0}.history AS h ON h.snapshot_id = s.snapshot_id AND h.is_current_ancestor
@@ -78,6 +79,7 @@ class Snapshot:
     """A snapshot of a table, whether readers see it or not."""
 
     id: str
+    parent: str | None
     summary: Mapping[str, str]
     at: datetime
 
@@ -186,4 +188,4 @@ def _snapshot(found: list[Row]) -> Snapshot | None:
         return None
     row = max(found, key=lambda row: int(row["at"]))
     at = datetime.fromtimestamp(int(row["at"]) / 1_000_000, UTC)
-    return Snapshot(row["id"], row["summary"], at)
+    return Snapshot(row["id"], row["parent"], row["summary"], at)

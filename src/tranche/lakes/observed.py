@@ -52,7 +52,7 @@ class ObservedHistoryWriter(HistoryWriter):
         check_columns(rows, (*self.managed, AT, DELETED))
         check_history_columns(self.session, self.target, rows)
         self.given = rows
-        self.fit = self.fitted(rows, table_facts(self.session, self.table))
+        self.fit = self.fitted(rows, self.looked.answer())
         self.before = table_facts(self.session, observed_name(self.table))
         self.observations = self.observer()
         with self.sound_keys():

@@ -40,11 +40,16 @@ class ReplaceWriter(SliceWriter):
 class AppendWriter(SliceWriter):
     """The rows come to those which are there."""
 
+    grows: ClassVar[bool] = True
+
     def enter(self, rows: DataFrame) -> None:
         self.writer(rows).append()
 
     def unchanged(self, staged: Snapshot) -> bool:
-        return staged.count("added-records") == 0
+        return self.came(staged) == 0
+
+    def came(self, commit: Snapshot) -> int | None:
+        return commit.count("added-records")
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
         if facts is None:
@@ -57,6 +62,8 @@ class AppendWriter(SliceWriter):
 
 class MergeWriter(SliceWriter):
     """Rows are upserted on their key; others stay."""
+
+    grows: ClassVar[bool] = True
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -88,6 +95,10 @@ class MergeWriter(SliceWriter):
 
     def unchanged(self, staged: Snapshot) -> bool:
         return merged_nothing(staged)
+
+    def came(self, commit: Snapshot) -> int | None:
+        inserted = f"{_COUNTED}inserted"
+        return commit.count(inserted) if inserted in commit.summary else None
 
     def written_again(self, staged: Snapshot) -> Written:
         return self.copied(staged)

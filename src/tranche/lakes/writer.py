@@ -41,6 +41,7 @@ from tranche.lakes.layout import (
     recreation,
 )
 from tranche.lakes.layout_fields import creation, fitted_layout, with_slice
+from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.publishing import allow_staging, pick, staged_snapshot, staging
 from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
@@ -73,6 +74,8 @@ class SliceWriter:
     always_staged: ClassVar[bool] = True
     """Whether a slice is staged even if nothing tests it: it must not be written twice, or may
     turn out to change nothing."""
+    grows: ClassVar[bool] = False
+    """Whether rows only come to the slice, so that their number tells how many it has then."""
 
     def __init__(
         self, session: SparkSession, target: Target, commit: Commit, *, tested: bool
@@ -84,8 +87,11 @@ class SliceWriter:
         self.tested = tested
         self.side: LakeTable | None = None
         self.staged: Snapshot | None = None
+        self.looked = Meanwhile(lambda: table_facts(session, target.table))
         self.found: TableFacts | None = None
         """The table as it was when this looked last, until something has come of that."""
+        self.earlier: tuple[str | None, Meanwhile[int | None]] | None = None
+        """The snapshot before the write, and how many rows the slice had."""
         self.idle = False
         """Whether it is known already that there is nothing to write."""
         self.metrics: Observation | None = None
@@ -99,7 +105,7 @@ class SliceWriter:
         check_columns(rows, self.managed)
         self.check(rows)
         self.given = rows
-        self.found = facts = table_facts(self.session, self.table)
+        self.found = facts = self.looked.answer()
         self.fit = self.fitted(rows, facts)
         under_test = None
         if self.tested and (facts is None or self.fit.changes):
@@ -156,8 +162,17 @@ class SliceWriter:
         """What the slice will be once the rows that wait aside are in it."""
         raise NotImplementedError
 
+    def came(self, commit: Snapshot) -> int | None:
+        """How many rows a commit brought to those which the slice had, if that is all it did."""
+        return None
+
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
         """How many rows the slice has after a commit."""
+        came = self.came(commit)
+        if came is not None and self.earlier is not None and snapshot == commit.id:
+            before, earlier = self.earlier
+            if commit.parent == before and (rows := earlier.answer()) is not None:
+                return rows + came
         return self.count(snapshot)
 
     # What is written, and where to
@@ -226,6 +241,9 @@ class SliceWriter:
     def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
         allow_staging(self.session, self.table, facts)
         self.lay_out(facts)
+        if self.grows:
+            before = facts.snapshot
+            self.earlier = before, Meanwhile(lambda: self.counted(before))
         with self.sound_keys(), staging(self.session, self.commit, split=self.split):
             self.enter(rows)
         self.staged = staged_snapshot(self.session, self.table, self.commit)
@@ -357,9 +375,13 @@ class SliceWriter:
         return captured(self.fit.rows.schema, self.managed)
 
     def count(self, snapshot: str | None) -> int:
-        key = self.target.partition if self.target.sliced else None
-        rows = slice_rows(self.session, self.table, key, snapshot)
+        rows = self.counted(snapshot)
         return self.current_slice().count() if rows is None else rows
+
+    def counted(self, snapshot: str | None) -> int | None:
+        """How many rows the slice has at a snapshot; None if only a scan could tell."""
+        key = self.target.partition if self.target.sliced else None
+        return slice_rows(self.session, self.table, key, snapshot)
 
     def committed(self, write: Callable[[], Written]) -> Written:
         """Writes until the table has it: another writer may win a race, or make the table."""
