@@ -33,6 +33,10 @@ SAME = {
         "SELECT " + ", ".join(f"{n} AS c{n:03}" for n in range(130)),
         "SELECT " + ", ".join(f"nullif({n}, -1) AS c{n:03}" for n in range(130)),
     ),
+    "how wide a number is": (
+        "SELECT 1Y AS x, float(0.5) AS y",
+        "SELECT 1L AS x, double(0.5) AS y",
+    ),
     "order of a map": (
         "SELECT map('a', 1, 'b', 2) AS m",
         "SELECT map('b', 2, 'a', 1) AS m",
@@ -63,6 +67,22 @@ OTHER = {
     ),
     "a null and a zero": ("SELECT CAST(NULL AS BIGINT) AS x", "SELECT 0L AS x"),
     "a null and an empty text": ("SELECT CAST(NULL AS STRING) AS x", "SELECT '' AS x"),
+    **{
+        f"a null and a {type_}": (
+            f"SELECT CAST(NULL AS {type_}) AS x, {value} AS y",
+            f"SELECT {value} AS x, CAST(NULL AS {type_}) AS y",
+        )
+        for type_, value in {
+            "boolean": "false",
+            "date": "DATE'1970-01-01'",
+            "double": "0D",
+            "timestamp": "TIMESTAMP'1970-01-01 00:00:00Z'",
+            "timestamp_ntz": "TIMESTAMP_NTZ'1970-01-01 00:00:00'",
+            "decimal(9, 2)": "0.00BD",
+            "binary": "X''",
+            "array<int>": "array(0)",
+        }.items()
+    },
     "order of an array": ("SELECT array(1, 2) AS x", "SELECT array(2, 1) AS x"),
 }
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+import math
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
     DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
     MapType,
+    ShortType,
+    StringType,
     StructType,
+    TimestampType,
     VariantType,
 )
 
@@ -24,57 +35,83 @@ _SPARE = 24
 """How many bits of a hash are left out, to have room for the sum."""
 
 
-def observed(frame: DataFrame) -> tuple[DataFrame, Observation]:
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What an action will have seen of a frame's rows."""
+
+    observation: Observation
+    names: int
+    """Stands for the names of the columns."""
+
+    @property
+    def rows(self) -> int:
+        return int(self.observation.get["rows"])
+
+    @property
+    def digest(self) -> str | None:
+        """None if it could not be told."""
+        rows, total = self.rows, self.observation.get["sum"]
+        if total is None:
+            return NO_ROWS if rows == 0 else None
+        return digest_text(rows, total + rows * self.names)
+
+
+def watched(frame: DataFrame) -> tuple[DataFrame, Watch]:
     """The frame, and the digest of its rows once an action has gone over them.
 
     One sum, since Spark works out the hash anew for each. The upper 40 bits of a hash are a number
     around zero, so that a sum of them stays small however many rows there are; only that of many
     millions of equal rows overflows, and then there is no digest.
     """
-    row = F.shiftright(F.xxhash64(*_columns(frame)), _SPARE)
+    fields = [field for field in frame.schema.fields if field.name != PARTITION_COLUMN]
+    fields.sort(key=lambda field: field.name)
+    values = [
+        value
+        for field in fields
+        for value in _values(_column(frame, field.name), field.dataType, field.name)
+    ]
+    row = F.shiftright(F.xxhash64(*values), _SPARE)
     observation = Observation()
-    watched = frame.observe(
-        observation, F.count(F.lit(1)).alias("rows"), F.try_sum(row).alias("sum")
-    )
-    return watched, observation
+    seen = frame.observe(observation, F.count(F.lit(1)).alias("rows"), F.try_sum(row).alias("sum"))
+    return seen, Watch(observation, _number("\0".join(field.name for field in fields)))
 
 
-def digest_of(metrics: Mapping[str, Any]) -> str | None:
-    """None if it could not be told.
+def _values(column: Column, type_: DataType, name: str) -> list[Column]:
+    """What is hashed of a column. The hash skips NULLs, so that something must stand for them.
 
-    >>> digest_of({"rows": 0, "sum": None}), digest_of({"rows": 9, "sum": None})
-    ('0-0', None)
+    It is a value that the column cannot have, or one of 2⁶⁴ that it is as unlikely to have as its
+    hash. Each further value makes the hash slower, and there is one for every row.
     """
-    rows, total = metrics["rows"], metrics["sum"]
-    if total is None:
-        return NO_ROWS if rows == 0 else None
-    return digest_text(rows, total)
+    number = _number(name)
+    match type_:
+        case BooleanType() | ByteType() | ShortType() | IntegerType():
+            return [F.coalesce(column.cast("long"), F.lit(1 << 40))]
+        case DateType():
+            return [F.coalesce(F.unix_date(column).cast("long"), F.lit(1 << 40))]
+        case LongType():
+            return [F.coalesce(column, F.lit(number).cast("long"))]
+        case TimestampType():
+            return [F.coalesce(F.unix_micros(column), F.lit(number).cast("long"))]
+        case FloatType() | DoubleType():
+            return [F.coalesce(column.cast("double"), F.lit(math.ldexp(number, -1000)))]
+        case StringType():
+            return [F.coalesce(column, F.lit(f"\0NULL {number:x}"))]
+        case BinaryType():
+            return [F.coalesce(column, F.lit(f"\0NULL {number:x}".encode()))]
+        case StructType() | ArrayType() | MapType() | VariantType():
+            return [F.to_json(F.struct(_sorted(column, type_).alias("v")), _NULLS)]
+        case _:
+            return [F.lit(number).cast("long"), column]
 
 
-def _columns(frame: DataFrame) -> list[Column]:
-    """A number for each name, and the value: the hash skips NULLs, and this tells whose it was.
-
-    A number, since it is hashed several times faster than a name, and that for every row.
-    """
-    data = (field for field in frame.schema.fields if field.name != PARTITION_COLUMN)
-    columns: list[Column] = []
-    for field in sorted(data, key=lambda field: field.name):
-        name = hashlib.sha256(field.name.encode("utf-8", "surrogatepass")).digest()
-        number = int.from_bytes(name[:8], "big", signed=True)
-        value = _hashable(_column(frame, field.name), field.dataType)
-        columns += [F.lit(number).cast("long"), value]
-    return columns
+def _number(text: str) -> int:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def _column(frame: DataFrame, name: str) -> Column:
     escaped = name.replace("`", "``")
     return frame[f"`{escaped}`"]
-
-
-def _hashable(column: Column, type_: DataType) -> Column:
-    if isinstance(type_, StructType | ArrayType | MapType | VariantType):
-        return F.to_json(F.struct(_sorted(column, type_).alias("v")), _NULLS)
-    return column
 
 
 def _sorted(column: Column, type_: DataType) -> Column:

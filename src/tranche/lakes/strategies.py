@@ -81,7 +81,7 @@ class MergeWriter(SliceWriter):
 
     def enter(self, rows: DataFrame) -> None:
         # The digest would be of the rows that came, not of the slice.
-        self.metrics = None
+        self.watch = None
         into = Merging(self.table, self.with_key(guarded(rows, self.key)))
         on = into.equal(self.key)
         if self.target.sliced:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 
 from tranche.errors import CommitLost, CommitUnknown, TrancheError
 from tranche.lakes.columns import Fit, captured, check_columns, fit
 from tranche.lakes.commit import Commit
-from tranche.lakes.digest import digest_of, observed
+from tranche.lakes.digest import Watch, watched
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.iceberg import (
     Snapshot,
@@ -94,7 +94,7 @@ class SliceWriter:
         """The snapshot before the write, and how many rows the slice had."""
         self.idle = False
         """Whether it is known already that there is nothing to write."""
-        self.metrics: Observation | None = None
+        self.watch: Watch | None = None
         self.layout: tuple[Transform, ...] | None = None
         """What the script asks for, as the table spells it."""
         self.split = False
@@ -283,8 +283,8 @@ class SliceWriter:
 
     def watched(self, rows: DataFrame) -> DataFrame:
         """The rows, whose digest comes with the write."""
-        watched, self.metrics = observed(rows)
-        return watched
+        seen, self.watch = watched(rows)
+        return seen
 
     def with_key(self, rows: DataFrame) -> DataFrame:
         if not self.target.sliced:
@@ -360,14 +360,14 @@ class SliceWriter:
         )
 
     def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
-        metrics: Mapping[str, Any] | None = self.metrics.get if self.metrics is not None else None
+        watch = self.watch
         # A task that ran twice was counted twice; the table counts what it holds.
-        sound = metrics is not None and metrics["rows"] == commit.count("added-records")
+        sound = watch is not None and watch.rows == commit.count("added-records")
         return Written(
             rows=self.rows_of(snapshot, commit),
             snapshot=snapshot,
             committed_at=at,
-            digest=digest_of(metrics) if metrics is not None and sound else None,
+            digest=watch.digest if watch is not None and sound else None,
             columns=self.columns(),
         )
 
