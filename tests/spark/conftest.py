@@ -30,8 +30,7 @@ _CONF = """\
 [spark]
 master = "local[2]"
 [spark.conf]
-# Many small statements: a quick compiler beats a good one.
-"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -Xss4m"
+"spark.driver.extraJavaOptions" = "-Xss4m"
 "spark.sql.shuffle.partitions" = 2
 """
 _NUMBERS = itertools.count()
