@@ -49,6 +49,9 @@ SAME = {
 OTHER = {
     "a value": ("SELECT 1 AS x", "SELECT 2 AS x"),
     "a name": ("SELECT 1 AS x", "SELECT 1 AS y"),
+    "a number and a truth": ("SELECT 0 AS x", "SELECT false AS x"),
+    "a number and a date": ("SELECT 0 AS x", "SELECT DATE'1970-01-01' AS x"),
+    "a number and a time": ("SELECT 0L AS x", "SELECT TIMESTAMP'1970-01-01 00:00:00Z' AS x"),
     "how often": (
         "SELECT * FROM VALUES (1), (1), (2) AS v(x)",
         "SELECT * FROM VALUES (1), (2), (2) AS v(x)",

@@ -188,7 +188,7 @@ def test_the_session_of_the_program_keeps_its_settings(lake: OpenLake) -> None:
     [
         (lambda k: k.read("nothing.here"), SourceMissing, "does not exist"),
         (lambda k: k.read("lake://other/t"), UsageError, "no table of the lake 'main'"),
-        (lambda k: k.read(""), UsageError, ""),
+        (lambda k: k.read(""), UsageError, "names no table"),
         (lambda k: k.read("t", partition="a", partitions=["b"]), UsageError, "both"),
         (lambda k: k.read("t", partitions="abc"), UsageError, "a list"),
         (lambda k: k.replace("t", [1, 2]), NotPublished, "builtins.list cannot be written"),

@@ -40,8 +40,8 @@ class Watch:
     """What an action will have seen of a frame's rows."""
 
     observation: Observation
-    names: int
-    """Stands for the names of the columns."""
+    columns: int
+    """Stands for the names of the columns, and for what kind of values they have."""
 
     @property
     def rows(self) -> int:
@@ -53,7 +53,7 @@ class Watch:
         rows, total = self.rows, self.observation.get["sum"]
         if total is None:
             return NO_ROWS if rows == 0 else None
-        return digest_text(rows, total + rows * self.names)
+        return digest_text(rows, total + rows * self.columns)
 
 
 def watched(frame: DataFrame) -> tuple[DataFrame, Watch]:
@@ -73,7 +73,8 @@ def watched(frame: DataFrame) -> tuple[DataFrame, Watch]:
     row = F.shiftright(F.xxhash64(*values), _SPARE)
     observation = Observation()
     seen = frame.observe(observation, F.count(F.lit(1)).alias("rows"), F.try_sum(row).alias("sum"))
-    return seen, Watch(observation, _number("\0".join(field.name for field in fields)))
+    kinds = (f"{field.name}\0{_kind(field.dataType)}" for field in fields)
+    return seen, Watch(observation, _number("\0".join(kinds)))
 
 
 def _values(column: Column, type_: DataType, name: str) -> list[Column]:
@@ -102,6 +103,21 @@ def _values(column: Column, type_: DataType, name: str) -> list[Column]:
             return [F.to_json(F.struct(_sorted(column, type_).alias("v")), _NULLS)]
         case _:
             return [F.lit(number).cast("long"), column]
+
+
+def _kind(type_: DataType) -> str:
+    """A type, of which wider ones with the same values are no other.
+
+    >>> _kind(ByteType()), _kind(LongType()), _kind(DateType())
+    ('integer', 'integer', 'date')
+    """
+    match type_:
+        case ByteType() | ShortType() | IntegerType() | LongType():
+            return "integer"
+        case FloatType() | DoubleType():
+            return "float"
+        case _:
+            return type_.typeName()
 
 
 def _number(text: str) -> int:

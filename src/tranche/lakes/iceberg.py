@@ -149,16 +149,6 @@ def slice_rows(
     return sum(int(file["record_count"]) for file in files)
 
 
-def parent_of(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
-    """The snapshot that another one was written on."""
-    found = session.sql(
-        f"SELECT CAST(parent_id AS STRING) AS id FROM {quoted(table)}.snapshots"  # noqa: S608
-        " WHERE snapshot_id = :snapshot",
-        args={"snapshot": int(snapshot)},
-    ).collect()
-    return found[0]["id"] if found else None
-
-
 def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool:
     if existing_columns(session, table) is None:
         return False

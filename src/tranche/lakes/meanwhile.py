@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -17,10 +18,16 @@ class Meanwhile(Generic[_T]):
     """
 
     def __init__(self, ask: Callable[[], _T]) -> None:
-        executor = ThreadPoolExecutor(1)
-        self._answer: Future[_T] = executor.submit(ask)
-        executor.shutdown(wait=False)
+        self._answer: Future[_T] = Future()
+        # A daemon: whoever is interrupted must not wait for an answer that nobody wants any more.
+        threading.Thread(target=self._find_out, args=(ask,), daemon=True).start()
 
     def answer(self) -> _T:
         """What it was; an error of the question is raised here."""
         return self._answer.result()
+
+    def _find_out(self, ask: Callable[[], _T]) -> None:
+        try:
+            self._answer.set_result(ask())
+        except BaseException as error:
+            self._answer.set_exception(error)

@@ -24,7 +24,6 @@ from tranche.lakes.iceberg import (
     at_snapshot,
     existing_columns,
     make_namespace,
-    parent_of,
     published,
     slice_rows,
     table_facts,
@@ -349,8 +348,7 @@ class SliceWriter:
 
     def copied(self, staged: Snapshot) -> Written:
         """The slice as it was staged, unless somebody changed it since."""
-        since = parent_of(self.session, self.table, staged.id)
-        return self.overwrite(self.staged_slice(), since=since)
+        return self.overwrite(self.staged_slice(), since=staged.parent)
 
     def nothing_new(self) -> Written:
         facts = table_facts(self.session, self.table)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -28,3 +30,10 @@ def test_what_goes_wrong_is_told_with_the_answer() -> None:
     question = Meanwhile(ask)
     with pytest.raises(ValueError, match="no"):
         question.answer()
+
+
+def test_who_ends_does_not_wait_for_an_answer_that_nobody_wants() -> None:
+    code = (
+        "import time; from tranche.lakes.meanwhile import Meanwhile as M; M(lambda: time.sleep(60))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=20)
