@@ -75,8 +75,6 @@ class Written:
     """How many the slice has."""
     snapshot: str | None = None
     digest: str | None = None
-    added: bool = False
-    """Whether the digest is only of rows that came to those which the slice had."""
     changed: bool = True
     """Whether there was anything to publish; if not, all is as it was."""
     committed_at: datetime | None = None

@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -29,8 +29,8 @@ from pyspark.sql.types import (
 
 from tranche.model.digest import NO_ROWS, digest_text
 from tranche.model.strategy import PARTITION_COLUMN
+from tranche.script.binding import quoted_name
 
-_NULLS = {"ignoreNullFields": "false"}
 _SPARE = 24
 """How many bits of a hash are left out, to have room for the sum."""
 
@@ -65,44 +65,45 @@ def watched(frame: DataFrame) -> tuple[DataFrame, Watch]:
     """
     fields = [field for field in frame.schema.fields if field.name != PARTITION_COLUMN]
     fields.sort(key=lambda field: field.name)
-    values = [
-        value
-        for field in fields
-        for value in _values(_column(frame, field.name), field.dataType, field.name)
-    ]
-    row = F.shiftright(F.xxhash64(*values), _SPARE)
+    values = ", ".join(_value(field.name, field.dataType) for field in fields)
+    total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
     observation = Observation()
-    seen = frame.observe(observation, F.count(F.lit(1)).alias("rows"), F.try_sum(row).alias("sum"))
+    seen = frame.observe(observation, F.expr("count(1)").alias("rows"), F.expr(total).alias("sum"))
     kinds = (f"{field.name}\0{_kind(field.dataType)}" for field in fields)
     return seen, Watch(observation, _number("\0".join(kinds)))
 
 
-def _values(column: Column, type_: DataType, name: str) -> list[Column]:
-    """What is hashed of a column. The hash skips NULLs, so that something must stand for them.
+def _value(name: str, type_: DataType) -> str:
+    """What is hashed of a column, as SQL: putting many columns together from Python takes longer.
 
-    It is a value that the column cannot have, or one of 2⁶⁴ that it is as unlikely to have as its
-    hash. Each further value makes the hash slower, and there is one for every row.
+    The hash skips NULLs, so that something must stand for them. It is a value that the column
+    cannot have, or one of 2⁶⁴ that it is as unlikely to have as its hash. Each further value makes
+    the hash slower, and there is one for every row.
+
+    >>> _value("paid", BooleanType())
+    'coalesce(CAST(`paid` AS BIGINT), 1099511627776L)'
     """
-    number = _number(name)
+    column, number = quoted_name(name), _number(name)
     match type_:
         case BooleanType() | ByteType() | ShortType() | IntegerType():
-            return [F.coalesce(column.cast("long"), F.lit(1 << 40))]
+            return f"coalesce(CAST({column} AS BIGINT), {1 << 40}L)"
         case DateType():
-            return [F.coalesce(F.unix_date(column).cast("long"), F.lit(1 << 40))]
+            return f"coalesce(CAST(unix_date({column}) AS BIGINT), {1 << 40}L)"
         case LongType():
-            return [F.coalesce(column, F.lit(number).cast("long"))]
+            return f"coalesce({column}, {number}L)"
         case TimestampType():
-            return [F.coalesce(F.unix_micros(column), F.lit(number).cast("long"))]
+            return f"coalesce(unix_micros({column}), {number}L)"
         case FloatType() | DoubleType():
-            return [F.coalesce(column.cast("double"), F.lit(math.ldexp(number, -1000)))]
+            return f"coalesce(CAST({column} AS DOUBLE), {math.ldexp(number, -1000)!r}D)"
         case StringType():
-            return [F.coalesce(column, F.lit(f"\0NULL {number:x}"))]
+            return f"coalesce({column}, 'NULL {number:x}')"
         case BinaryType():
-            return [F.coalesce(column, F.lit(f"\0NULL {number:x}".encode()))]
+            return f"coalesce({column}, X'{f'NULL {number:x}'.encode().hex()}')"
         case StructType() | ArrayType() | MapType() | VariantType():
-            return [F.to_json(F.struct(_sorted(column, type_).alias("v")), _NULLS)]
+            value = f"struct({_sorted(column, type_)} AS v)"
+            return f"to_json({value}, map('ignoreNullFields', 'false'))"
         case _:
-            return [F.lit(number).cast("long"), column]
+            return f"{number}L, {column}"
 
 
 def _kind(type_: DataType) -> str:
@@ -125,29 +126,29 @@ def _number(text: str) -> int:
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
-def _column(frame: DataFrame, name: str) -> Column:
-    escaped = name.replace("`", "``")
-    return frame[f"`{escaped}`"]
+def _sorted(value: str, type_: DataType, depth: int = 0) -> str:
+    """The value with every map in it as entries in order, and every variant as JSON.
 
-
-def _sorted(column: Column, type_: DataType) -> Column:
-    """The column with every map in it as entries in order, and every variant as JSON."""
+    >>> _sorted("x", ArrayType(MapType(LongType(), LongType())))
+    'transform(x, e0 -> array_sort(transform(map_entries(e0), e1 -> struct(e1.key AS k, e1.value AS v))))'
+    """
+    item = f"e{depth}"
     match type_:
         case VariantType():
-            return F.to_json(column)
+            return f"to_json({value})"
         case MapType():
-            entries = F.transform(
-                F.map_entries(column),
-                lambda entry: F.struct(
-                    _sorted(entry["key"], type_.keyType).alias("k"),
-                    _sorted(entry["value"], type_.valueType).alias("v"),
-                ),
-            )
-            return F.array_sort(entries)
+            key = _sorted(f"{item}.key", type_.keyType, depth + 1)
+            held = _sorted(f"{item}.value", type_.valueType, depth + 1)
+            entry = f"struct({key} AS k, {held} AS v)"
+            return f"array_sort(transform(map_entries({value}), {item} -> {entry}))"
         case ArrayType():
-            return F.transform(column, lambda item: _sorted(item, type_.elementType))
-        case StructType():
-            fields = [_sorted(column[f.name], f.dataType).alias(f.name) for f in type_.fields]
-            return F.when(column.isNotNull(), F.struct(*fields)) if fields else column
+            return f"transform({value}, {item} -> {_sorted(item, type_.elementType, depth + 1)})"
+        case StructType() if type_.fields:
+            names = [quoted_name(field.name) for field in type_.fields]
+            fields = ", ".join(
+                f"{_sorted(f'{value}.{name}', field.dataType, depth)} AS {name}"
+                for name, field in zip(names, type_.fields, strict=True)
+            )
+            return f"CASE WHEN {value} IS NOT NULL THEN struct({fields}) END"
         case _:
-            return column
+            return value

@@ -183,7 +183,7 @@ class SliceWriter:
         facts = found or table_facts(self.session, self.table)
         if facts is None:
             return self.create(rows)
-        fitted = self.fitted(rows, facts)
+        fitted = self.fit if found and rows is self.fit.rows else self.fitted(rows, facts)
         if fitted.rebuild:
             return self.rebuild(fitted.rows, facts)
         self.alter(fitted)
@@ -292,7 +292,10 @@ class SliceWriter:
 
     def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         # Watched last: rows that pass through it are built anew by whatever comes after.
-        writer = self.watched(self.with_key(rows)).writeTo(quoted(self.table))
+        return self.unwatched(self.watched(self.with_key(rows)))
+
+    def unwatched(self, rows: DataFrame) -> DataFrameWriterV2:
+        writer = rows.writeTo(quoted(self.table))
         if not self.target.sliced or self.split:
             return writer
         # Rows of one slice need no shuffle to be clustered, and no writer for every slice.

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
-from tranche.model.digest import NO_ROWS, combined, digest_of_snapshot
+from tranche.model.digest import digest_of_snapshot
 from tranche.model.plan import Step
 from tranche.model.run import Attempt, Input, Materialization, Outcome, PartitionState
 from tranche.ports import Restored, Staged, StateReader, Written
@@ -109,14 +109,10 @@ def published(
 
 
 def _digest(written: Written, before: PartitionState | None) -> str | None:
-    there = before is not None and before.materialization is not None
-    held = before.digest if before is not None and there else None
-    if not written.changed:
-        return held or digest_of_snapshot(written.snapshot)
-    if written.added:
-        found = combined(held if there else NO_ROWS, written.digest)
-        return found or digest_of_snapshot(written.snapshot)
-    return written.digest or digest_of_snapshot(written.snapshot)
+    held = written.digest
+    if not written.changed and before is not None and before.materialization is not None:
+        held = before.digest
+    return held or digest_of_snapshot(written.snapshot)
 
 
 def pinned_inputs(step: Step, state: StateReader) -> tuple[Input, ...]:
