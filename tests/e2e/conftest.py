@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,17 +30,49 @@ class Shell:
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[str] | None = None
+    """What runs the commands, if not each has a process of its own."""
 
     def tranche(self, *args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        if self.process is not None:
+            return self.asked(self.process, args)
         return subprocess.run(
             [str(TRANCHE), *args],
             cwd=cwd or self.folder,
-            env={**os.environ, "COLUMNS": "200", **self.env},
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
+
+    def warm(self) -> None:
+        """From here on, commands share a process and its Spark."""
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("warm.py"))],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.communicate(timeout=60)
+
+    def asked(
+        self, process: subprocess.Popen[str], args: tuple[str, ...]
+    ) -> subprocess.CompletedProcess[str]:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(args) + "\n")
+        process.stdin.flush()
+        code, out, err = json.loads(process.stdout.readline())
+        return subprocess.CompletedProcess(args, code, out, err)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "COLUMNS": "200", **self.env}
 
     def json(self, *args: str, code: int = 0) -> Any:
         done = self.tranche(*args, "--json")
@@ -57,7 +90,9 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
+def shell(tmp_path: Path) -> Iterator[Shell]:
     folder = tmp_path / "shop"
     folder.mkdir()
-    return Shell(folder)
+    shell = Shell(folder)
+    yield shell
+    shell.close()

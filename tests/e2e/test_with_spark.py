@@ -44,6 +44,7 @@ def test_a_slice_is_idempotent_and_others_stay(shell: Shell) -> None:
         ("lake://main/raw_orders", "2026-05-15", "succeeded", 2),
         ("lake://main/revenue_daily", "2026-05-15", "succeeded", 1),
     ]
+    shell.warm()
     first = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
     again = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
     assert slices(first) == slices(again)
@@ -69,6 +70,7 @@ def test_the_same_with_the_state_in_postgresql(shell: Shell, postgres: str) -> N
     shell.json("init")
     shell.env["STATE_URL"] = postgres
     shell.quick('[state]\nurl = "${STATE_URL}"\n')
+    shell.warm()
     first = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
     again = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
     assert slices(first) == slices(again)
@@ -100,6 +102,7 @@ def test_a_chain_at_the_last_second_of_the_day_stays_on_it(shell: Shell) -> None
 
 def test_a_day_that_fails_its_tests_is_not_seen_until_it_is_mended(shell: Shell) -> None:
     shell.quick()
+    shell.warm()
     head = "-- pipeline\n-- partitioned daily\n"
     shell.write(
         "pipelines/orders.sql",
@@ -260,6 +263,7 @@ def test_two_processes_write_two_slices_of_a_new_table_at_once(shell: Shell) -> 
 def test_the_guide_to_python(shell: Shell) -> None:
     shell.json("init")
     shell.quick()
+    shell.warm()
     shell.json("run", "ingest_orders", "-p", "2026-05-16", "--only")
     page = Path(__file__).parents[2] / "docs" / "guides" / "python.md"
     code = page.read_text().partition("```python\n")[2].partition("```")[0]
@@ -283,6 +287,7 @@ def test_the_guide_to_python(shell: Shell) -> None:
 def test_back_to_a_snapshot_and_what_upkeep_leaves(shell: Shell) -> None:
     shell.json("init")
     shell.quick()
+    shell.warm()
     first = shell.json("run", "ingest_orders", "-p", "2026-05-16", "--only")
     file = shell.folder / "data" / "orders" / "2026-05-16.json"
     file.write_text(file.read_text().splitlines()[0])
