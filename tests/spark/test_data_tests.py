@@ -376,9 +376,13 @@ MADE = {
     "history": (whole, " key=id history"),
     "history at=partition": (script, " key=id history at=partition"),
 }
+KINDS = [
+    pytest.param(kind, marks=pytest.mark.slow if kind in ("whole merge", "whole append") else ())
+    for kind in MADE
+]
 
 
-@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("kind", KINDS)
 class TestNothingIsSeenOfAFailure:
     """Readers keep what they had, whatever the strategy; mending the rows publishes them."""
 

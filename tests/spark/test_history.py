@@ -236,7 +236,7 @@ class TestNow:
 class TestAtPartition:
     """With at=partition, each slice holds from the start of its window on."""
 
-    @pytest.mark.parametrize("close", [False, True])
+    @pytest.mark.parametrize("close", [pytest.param(False, marks=pytest.mark.slow), True])
     @pytest.mark.parametrize(
         "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,11 @@ DAILY = """\
 -- materialize lake://main/@t
 SELECT id, name FROM @src WHERE day = '{partition}'
 """
+
+_OWN = (
+    "SELECT CAST(snapshot_id AS STRING) AS id, committed_at AS at FROM @t.snapshots"
+    " WHERE summary['tranche.attempt'] = '{}'"
+)
 
 
 def fill(bench: Bench, rows: str) -> None:
@@ -55,6 +61,20 @@ class TestPartition:
         assert table(bench) == before
         assert first.digest == second.digest
         assert first.snapshot != second.snapshot
+
+    def test_its_snapshot_is_its_own_whoever_else_writes(self, bench: Bench) -> None:
+        fill(bench, "(1, 'a', DATE'2026-05-15'), (2, 'b', DATE'2026-05-16')")
+        bench.run(DAILY, partition="2026-05-15")
+        with bench.engine.attempt(bench.work(DAILY, "late", partition="2026-05-15")) as trial:
+            trial.stage()
+            bench.run(DAILY, partition="2026-05-16")
+            beside = trial.publish()
+        alone = bench.run(DAILY, "alone", partition="2026-05-15")
+        for name, written in (("late", beside), ("alone", alone)):
+            (own,) = bench.sql(_OWN.format(name))
+            assert written.committed_at is not None
+            assert written.snapshot == own["id"]
+            assert written.committed_at == datetime.fromisoformat(own["at"])
 
     def test_rows_that_left_the_slice_are_gone_and_other_slices_stay(self, bench: Bench) -> None:
         fill(bench, "(1, 'a', DATE'2026-05-15'), (2, 'b', DATE'2026-05-16')")

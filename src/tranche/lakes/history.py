@@ -15,7 +15,7 @@ from tranche.errors import ColumnsRejected, RowsRejected
 from tranche.lakes import versions
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
-from tranche.lakes.iceberg import Snapshot, TableFacts, existing_columns
+from tranche.lakes.iceberg import ADDED, Snapshot, TableFacts, existing_columns
 from tranche.lakes.keys import check_key_columns, guarded
 from tranche.lakes.merging import Merging
 from tranche.lakes.strategies import merged_nothing, merged_rows
@@ -143,7 +143,7 @@ class HistoryWriter(SliceWriter):
 
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
         changed = merged_rows(commit)
-        return commit.count("added-records") if changed is None else changed
+        return commit.count(ADDED) if changed is None else changed
 
     def only_slice(self, rows: DataFrame) -> DataFrame:
         return rows.where(F.col(CURRENT)).drop(*self.managed)

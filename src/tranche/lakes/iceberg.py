@@ -26,6 +26,8 @@ PROPERTIES: Mapping[str, str] = {
     # Lets a write be staged, so that it can be tested before anybody sees it.
     "write.wap.enabled": "true",
 }
+ADDED = "added-records"
+"""What a commit says of the rows that it brought."""
 MADE_BY = "tranche.made-by"
 """The attempt that made a table which nothing has been published to yet."""
 
@@ -126,6 +128,30 @@ def published(session: SparkSession, table: LakeTable, commit: Commit) -> Snapsh
     """What readers see, or saw before later commits, of the attempt or of another of its step."""
     arguments = {"attempt": commit.attempt.id, "publication": commit.publication}
     return _snapshot(session.sql(_SEEN.format(quoted(table)), args=arguments).collect())
+
+
+def only_commit_since(
+    session: SparkSession, table: LakeTable, before: str
+) -> tuple[str, datetime] | None:
+    """The snapshot that readers see, and since when, if it is the only one after another.
+
+    It asks the catalog alone. A query of the table's snapshots is a job, which takes longer.
+    """
+    found = call(session, table, "ancestors_of")
+    if len(found) < 2 or str(found[1]["snapshot_id"]) != before:
+        return None
+    at = datetime.fromtimestamp(found[0]["timestamp"] / 1_000, UTC)
+    return str(found[0]["snapshot_id"]), at
+
+
+def call(session: SparkSession, table: LakeTable, procedure: str, arguments: str = "") -> list[Row]:
+    """What a procedure of Iceberg says of a table."""
+    lake, schema, name = table.parts
+    more = f", {arguments}" if arguments else ""
+    return session.sql(
+        f"CALL {quoted_name(lake)}.system.{procedure}(table => :table{more})",
+        args={"table": f"{quoted_name(schema)}.{quoted_name(name)}"},
+    ).collect()
 
 
 def slice_rows(

@@ -10,11 +10,12 @@ from pyspark.sql import Row, SparkSession
 
 from tranche.errors import CommitLost, SourceMissing
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.iceberg import table_facts
+from tranche.lakes.iceberg import call, table_facts
 from tranche.lakes.observed import observed_name
+from tranche.lakes.publishing import expire
 from tranche.model.asset import LakeTable
 from tranche.ports import Maintained, Upkeep
-from tranche.script.binding import quoted, quoted_name
+from tranche.script.binding import quoted
 
 _AT_ONCE = 500
 """How many snapshots one call expires."""
@@ -72,7 +73,9 @@ class _Upkeep:
 
     def compact(self) -> tuple[int, int]:
         try:
-            (row,) = self.call(
+            (row,) = call(
+                self.session,
+                self.table,
                 "rewrite_data_files",
                 "options => map('partial-progress.enabled', 'true',"
                 " 'partial-progress.max-commits', '10')",
@@ -87,12 +90,7 @@ class _Upkeep:
     def expire(self) -> int:
         going = sorted(self.expirable())
         for start in range(0, len(going), _AT_ONCE):
-            ids = ", ".join(f"{number}L" for number in going[start : start + _AT_ONCE])
-            # Without a time, snapshots of any age beyond the table's default would go too.
-            self.call(
-                "expire_snapshots",
-                f"snapshot_ids => array({ids}), older_than => TIMESTAMP '1970-01-01 00:00:00Z'",
-            )
+            expire(self.session, self.table, going[start : start + _AT_ONCE])
         return len(going)
 
     def expirable(self) -> set[int]:
@@ -102,10 +100,11 @@ class _Upkeep:
         refs = self.session.sql(f"SELECT name, snapshot_id FROM {name}.refs").collect()  # noqa: S608
         kept = {int(number) for number in self.upkeep.needed if number.isdigit()}
         kept |= _of_refs(snapshots, refs)
+        superseded = _superseded(seen)
         return {
             row["id"]
             for row in snapshots
-            if row["id"] not in kept and self.is_past(row, _superseded(seen))
+            if row["id"] not in kept and self.is_past(row, superseded)
         }
 
     def is_past(self, snapshot: Row, superseded: dict[int, datetime | None]) -> bool:
@@ -121,14 +120,8 @@ class _Upkeep:
         # Iceberg takes nothing younger than a day for an orphan.
         latest = min(self.upkeep.left_before, datetime.now(UTC) - timedelta(hours=25))
         left = latest.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return len(self.call("remove_orphan_files", f"older_than => TIMESTAMP '{left}Z'"))
-
-    def call(self, procedure: str, arguments: str) -> list[Row]:
-        lake, schema, name = self.table.parts
-        return self.session.sql(
-            f"CALL {quoted_name(lake)}.system.{procedure}(table => :table, {arguments})",
-            args={"table": f"{quoted_name(schema)}.{quoted_name(name)}"},
-        ).collect()
+        older = f"older_than => TIMESTAMP '{left}Z'"
+        return len(call(self.session, self.table, "remove_orphan_files", older))
 
 
 def _superseded(seen: Sequence[Row]) -> dict[int, datetime | None]:

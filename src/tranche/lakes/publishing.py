@@ -8,7 +8,7 @@ and whatever a dead attempt still sends, its rows become visible once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from tranche.errors import CommitLost, EngineError
 from tranche.lakes.commit import Commit
 from tranche.lakes.failures import comes_from_spark
-from tranche.lakes.iceberg import Snapshot, TableFacts, attempted
+from tranche.lakes.iceberg import Snapshot, TableFacts, attempted, call
 from tranche.model.asset import LakeTable
-from tranche.script.binding import quoted, quoted_name
+from tranche.script.binding import quoted
 
 _PICKABLE = {"replace-partitions": "true"}
 """Says that the commit replaces whole partitions, as it does: others may then have changed other
@@ -98,16 +98,8 @@ def pick(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
     None if that is not done by picking: another attempt of the step was published before, or the
     table has moved and the commit only removes rows, or is of a slice that a layout splits.
     """
-    lake, schema, name = table.parts
     try:
-        found = session.sql(
-            f"CALL {quoted_name(lake)}.system.cherrypick_snapshot("
-            "table => :table, snapshot_id => :snapshot)",
-            args={
-                "table": f"{quoted_name(schema)}.{quoted_name(name)}",
-                "snapshot": int(snapshot),
-            },
-        ).collect()
+        found = call(session, table, "cherrypick_snapshot", f"snapshot_id => {int(snapshot)}")
     except Exception as error:
         if not comes_from_spark(error):
             raise
@@ -122,13 +114,9 @@ def pick(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:
     return str(found[0]["current_snapshot_id"])
 
 
-def expire(session: SparkSession, table: LakeTable, snapshot: str) -> None:
-    """Removes a staged commit and its files, so that nothing can publish it any more."""
-    lake, schema, name = table.parts
-    session.sql(
-        f"CALL {quoted_name(lake)}.system.expire_snapshots("
-        "table => :table, snapshot_ids => array(:snapshot),"
-        # Without a time, snapshots of any age beyond the table's default would go too.
-        " older_than => TIMESTAMP '1970-01-01 00:00:00Z')",
-        args={"table": f"{quoted_name(schema)}.{quoted_name(name)}", "snapshot": int(snapshot)},
-    ).collect()
+def expire(session: SparkSession, table: LakeTable, snapshots: Iterable[int]) -> None:
+    """Removes snapshots and the files that only they have, so that nothing can show them again."""
+    ids = ", ".join(f"{int(number)}L" for number in snapshots)
+    # Without a time, snapshots of any age beyond the table's default would go too.
+    older = "TIMESTAMP '1970-01-01 00:00:00Z'"
+    call(session, table, "expire_snapshots", f"snapshot_ids => array({ids}), older_than => {older}")

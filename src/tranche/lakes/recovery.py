@@ -44,4 +44,4 @@ def _forget(session: SparkSession, table: LakeTable, commit: Commit) -> None:
         return
     staged = attempted(session, table, commit)
     if staged is not None:
-        expire(session, table, staged.id)
+        expire(session, table, [int(staged.id)])

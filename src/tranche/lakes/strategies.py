@@ -7,7 +7,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tranche.lakes.iceberg import Snapshot, TableFacts
+from tranche.lakes.iceberg import ADDED, Snapshot, TableFacts
 from tranche.lakes.keys import check_key_columns, guarded
 from tranche.lakes.merging import Merging
 from tranche.lakes.writer import SliceWriter
@@ -29,7 +29,7 @@ class ReplaceWriter(SliceWriter):
         return self.waiting()
 
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
-        return commit.count("added-records")
+        return commit.count(ADDED)
 
     def written_again(self, staged: Snapshot) -> Written:
         return self.copied(staged)
@@ -49,7 +49,7 @@ class AppendWriter(SliceWriter):
         return self.came(staged) == 0
 
     def came(self, commit: Snapshot) -> int | None:
-        return commit.count("added-records")
+        return commit.count(ADDED)
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
         if facts is None:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from tranche.errors import NotPartitioned, SourceMissing, UnknownSnapshot
-from tranche.lakes.iceberg import at_snapshot, existing_columns, history_behind
+from tranche.lakes.iceberg import ADDED, at_snapshot, existing_columns, history_behind
 from tranche.lakes.versions import CURRENT
 from tranche.model.asset import LakeTable
 from tranche.model.snapshot import SeenSnapshot, Snapshots
@@ -110,6 +110,6 @@ def _snapshot(row: Row) -> SeenSnapshot:
         operation=row["operation"],
         run=about.get("tranche.run"),
         partition=about.get("tranche.partition"),
-        added=int(summary.get("added-records", "0")) if summary else None,
+        added=int(summary.get(ADDED, "0")) if summary else None,
         removed=int(summary.get("deleted-records", "0")) if summary else None,
     )

@@ -19,11 +19,13 @@ from tranche.lakes.commit import Commit
 from tranche.lakes.digest import Watch, watched
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.iceberg import (
+    ADDED,
     Snapshot,
     TableFacts,
     at_snapshot,
     existing_columns,
     make_namespace,
+    only_commit_since,
     published,
     slice_rows,
     table_facts,
@@ -189,7 +191,7 @@ class SliceWriter:
         self.alter(fitted)
         if not self.always_staged:
             self.lay_out(facts)
-            return self.overwrite(fitted.rows)
+            return self.overwrite(fitted.rows, on=facts)
         self.write_staged(fitted.rows, facts)
         return self.nothing_new() if self.staged is None else self.picked(self.staged)
 
@@ -220,14 +222,16 @@ class SliceWriter:
         made = with_properties(writer, **stated)
         return made.partitionedBy(*partition_columns(fields)) if fields else made
 
-    def overwrite(self, rows: DataFrame, *, since: str | None = None) -> Written:
+    def overwrite(
+        self, rows: DataFrame, *, on: TableFacts | None = None, since: str | None = None
+    ) -> Written:
         """Replaces the slice; not if it was changed since a snapshot, where one is given."""
         writer = self.direct(rows)
         if since is not None:
             checks = {"validate-from-snapshot-id": since, "isolation-level": "serializable"}
             writer = writer.options(**checks)
         writer.overwrite(self.slice_condition())
-        return self.seen()
+        return self.seen(on)
 
     def lay_out(self, facts: TableFacts) -> None:
         """Sees to it that what is written next has the layout of the script."""
@@ -329,10 +333,26 @@ class SliceWriter:
 
     # What came of it
 
-    def seen(self) -> Written:
+    def seen(self, before: TableFacts | None = None) -> Written:
         """What the table says of a commit that was made to it."""
-        found = staged_snapshot(self.session, self.table, self.commit)
+        found = self.next_commit(before) if before is not None else None
+        if found is None:
+            found = staged_snapshot(self.session, self.table, self.commit)
         return self.written(found.id, found, found.at)
+
+    def next_commit(self, before: TableFacts) -> Snapshot | None:
+        """This writer's commit, if nobody else made one since.
+
+        What it added is what passed by on the way to the files, each row once: only where rows are
+        shuffled on that way can a task that is run again count them twice.
+        """
+        if before.snapshot is None or self.watch is None or not self.target.sliced or self.split:
+            return None
+        found = only_commit_since(self.session, self.table, before.snapshot)
+        if found is None:
+            return None
+        snapshot, at = found
+        return Snapshot(snapshot, before.snapshot, {ADDED: str(self.watch.rows)}, at)
 
     def picked(self, staged: Snapshot) -> Written:
         if self.unchanged(staged):
@@ -363,7 +383,7 @@ class SliceWriter:
     def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
         watch = self.watch
         # A task that ran twice was counted twice; the table counts what it holds.
-        sound = watch is not None and watch.rows == commit.count("added-records")
+        sound = watch is not None and watch.rows == commit.count(ADDED)
         return Written(
             rows=self.rows_of(snapshot, commit),
             snapshot=snapshot,
