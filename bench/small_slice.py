@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from bench.figure import Figure
+from bench.strategies import BEST
 from tranche import service
 from tranche.model.plan import Request
 from tranche.ports import Engine, StateStore
@@ -82,9 +83,7 @@ def _by_hand(spark: SparkSession, folder: Path, day: str) -> None:
         rows.limit(0).writeTo("main.default.theirs").using("iceberg").partitionedBy(
             F.col("day")
         ).create()
-    rows.writeTo("main.default.theirs").option("distribution-mode", "none").option(
-        "fanout-enabled", "false"
-    ).overwrite(F.col("day") == F.lit(day))
+    rows.writeTo("main.default.theirs").options(**BEST).overwrite(F.col("day") == F.lit(day))
 
 
 def _run(folder: Path, engine: Engine, store: StateStore, day: str) -> None:

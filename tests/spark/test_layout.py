@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tranche.errors import ColumnsRejected, CommitLost, SourceMissing
+from tranche.lakes.layout import lay_out
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -132,6 +134,37 @@ class TestLine:
         table.put((), None, OTHER)
         assert table.fields() == []
         assert table.metadata() - commits <= 2
+
+    def test_an_order_that_somebody_set_is_kept(
+        self, bench: Bench, events: Callable[..., Events]
+    ) -> None:
+        table, ids = events(), range(9, 0, -1)
+
+        def files() -> list[list[int]]:
+            rows = bench.sql("SELECT id, _file AS file FROM @t ORDER BY _file, _pos")
+            return [[r["id"] for r in of] for _, of in groupby(rows, lambda row: row["file"])]
+
+        table.put(ids, None)
+        assert all(file == sorted(file, reverse=True) for file in files())
+        bench.sql("ALTER TABLE @t WRITE ORDERED BY id")
+        table.put(ids, None)
+        assert all(file == sorted(file) for file in files())
+        assert len(files()) < 9 and table.ids() == sorted(ids)
+
+    def test_it_may_change_while_a_slice_is_written(
+        self, events: Callable[..., Events], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = events()
+        table.put(range(20), "name")
+        looks = []
+
+        def outdated(*given: Any) -> bool:
+            looks.append(given)
+            return lay_out(*given) and len(looks) > 1
+
+        monkeypatch.setattr("tranche.lakes.writer.lay_out", outdated)
+        table.put(range(10, 40), "name")
+        assert (table.ids(), len(looks)) == (list(range(10, 40)), 2)
 
     def test_old_files_stay_as_they_are(self, events: Callable[..., Events]) -> None:
         table = events()

@@ -112,7 +112,7 @@ def fit(
     added = [give[name] for name in give if name not in have] if syncs else []
     wanted = [widened.get(name, field) for name, field in have.items()] + added
     return Fit(
-        rows.select(*(_column(field, give.get(field.name.lower())) for field in wanted)),
+        _selected(rows, wanted),
         tuple(added),
         tuple(widened.values()),
         warnings=tuple(warnings),
@@ -137,6 +137,14 @@ def promotes(held: DataType, wanted: DataType) -> bool:
             return held.scale == wanted.scale and held.precision <= wanted.precision
         case _:
             return False
+
+
+def _selected(rows: DataFrame, wanted: Sequence[StructField]) -> DataFrame:
+    """The rows with these columns; most have them already."""
+    if [(f.name, f.dataType) for f in rows.schema] == [(f.name, f.dataType) for f in wanted]:
+        return rows
+    give = {field.name.lower(): field for field in rows.schema.fields}
+    return rows.select(*(_column(field, give.get(field.name.lower())) for field in wanted))
 
 
 def _column(wanted: StructField, given: StructField | None) -> Column:

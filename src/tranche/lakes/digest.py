@@ -28,7 +28,6 @@ from pyspark.sql.types import (
 )
 
 from tranche.model.digest import NO_ROWS, digest_text
-from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
 
 _SPARE = 24
@@ -56,15 +55,14 @@ class Watch:
         return digest_text(rows, total + rows * self.columns)
 
 
-def watched(frame: DataFrame) -> tuple[DataFrame, Watch]:
-    """The frame, and the digest of its rows once an action has gone over them.
+def watched(frame: DataFrame, columns: StructType) -> tuple[DataFrame, Watch]:
+    """The frame, and the digest of these columns once an action has gone over its rows.
 
     One sum, since Spark works out the hash anew for each. The upper 40 bits of a hash are a number
     around zero, so that a sum of them stays small however many rows there are; only that of many
     millions of equal rows overflows, and then there is no digest.
     """
-    fields = [field for field in frame.schema.fields if field.name != PARTITION_COLUMN]
-    fields.sort(key=lambda field: field.name)
+    fields = sorted(columns, key=lambda field: field.name)
     values = ", ".join(_value(field.name, field.dataType) for field in fields)
     total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
     observation = Observation()

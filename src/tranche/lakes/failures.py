@@ -43,6 +43,8 @@ _LOST = (
     "org.apache.iceberg.exceptions.CommitFailedException",
     "org.apache.iceberg.exceptions.ValidationException: Found conflicting files",
 )
+_SCATTERED = "violate the writer assumption that records are clustered"
+"""Rows of one slice are one cluster for as long as no layout splits it."""
 _UNKNOWN = "org.apache.iceberg.exceptions.CommitStateUnknownException"
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "INTERRUPTED", "EXECUTION_CANCELLED")
 _PASSING = (
@@ -92,6 +94,8 @@ def _classified(
             "other writers changed the same rows first, again and again",
             "run it again when they are done",
         )
+    if _SCATTERED in text:
+        return CommitLost("the layout of the table was changed in the meantime", "run it again")
     if condition == "TABLE_OR_VIEW_NOT_FOUND":
         name = _parameter(error, "relationName")
         return SourceMissing(

@@ -68,6 +68,11 @@ class TableFacts:
         return PARTITION_COLUMN in self.columns.names
 
     @property
+    def ordered(self) -> bool:
+        """Whether it was said how rows are to be ordered in files (`WRITE ORDERED BY`)."""
+        return "sort-order" in self.properties
+
+    @property
     def keeps_history(self) -> bool:
         return set(HISTORY_COLUMNS) <= set(self.columns.names)
 

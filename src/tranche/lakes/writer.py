@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tranche.errors import CommitLost, CommitUnknown, TrancheError
 from tranche.lakes.columns import Fit, captured, check_columns, fit
@@ -53,6 +54,8 @@ from tranche.script.binding import quoted, quoted_name
 
 _TRIES = 5
 _SIDE = "__tranche_"
+_ORDERED = {"distribution-mode": "none"}
+_AS_THEY_COME = {"use-table-distribution-and-ordering": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class SliceWriter:
         """What the script asks for, as the table spells it."""
         self.split = False
         """Whether the table's layout splits slices."""
+        self.ordered = False
+        """Whether somebody wants the table's rows in some order."""
 
     def stage(self, rows: DataFrame) -> Candidate:
         """Gets the slice ready, unseen by readers."""
@@ -236,6 +241,7 @@ class SliceWriter:
     def lay_out(self, facts: TableFacts) -> None:
         """Sees to it that what is written next has the layout of the script."""
         self.split = lay_out(self.session, self.table, self.layout, facts)
+        self.ordered = facts.ordered
 
     def direct(self, rows: DataFrame) -> DataFrameWriterV2:
         """Readers see it with its commit."""
@@ -254,9 +260,10 @@ class SliceWriter:
     def write_aside(self) -> None:
         self.side = side_table(self.table, self.commit)
         make_namespace(self.session, self.table)
-        rows = self.watched(self.aside(self.fit.rows))
+        rows = self.aside(self.fit.rows)
+        seen = self.watched(rows, rows.schema)
         with self.sound_keys():
-            with_properties(rows.writeTo(quoted(self.side))).create()
+            with_properties(seen.writeTo(quoted(self.side))).create()
 
     def aside(self, rows: DataFrame) -> DataFrame:
         return rows
@@ -284,9 +291,9 @@ class SliceWriter:
             self.layout = fitted_layout(self.target.layout, columns, self.target.layout_place)
         return fitted
 
-    def watched(self, rows: DataFrame) -> DataFrame:
-        """The rows, whose digest comes with the write."""
-        seen, self.watch = watched(rows)
+    def watched(self, rows: DataFrame, columns: StructType) -> DataFrame:
+        """The rows, and with their write comes the digest of these columns."""
+        seen, self.watch = watched(rows, columns)
         return seen
 
     def with_key(self, rows: DataFrame) -> DataFrame:
@@ -296,14 +303,15 @@ class SliceWriter:
 
     def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         # Watched last: rows that pass through it are built anew by whatever comes after.
-        return self.unwatched(self.watched(self.with_key(rows)))
+        return self.unwatched(self.watched(self.with_key(rows), rows.schema))
 
     def unwatched(self, rows: DataFrame) -> DataFrameWriterV2:
         writer = rows.writeTo(quoted(self.table))
         if not self.target.sliced or self.split:
             return writer
-        # Rows of one slice need no shuffle to be clustered, and no writer for every slice.
-        return writer.options(**{"distribution-mode": "none", "fanout-enabled": "false"})
+        # Rows of one slice are clustered: they need no shuffle, no sorting, no writer per slice.
+        how = _ORDERED if self.ordered else _AS_THEY_COME
+        return writer.options(**how, **{"fanout-enabled": "false"})
 
     def slice_condition(self) -> Column:
         if not self.target.sliced:
