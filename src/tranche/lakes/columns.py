@@ -1,11 +1,11 @@
-"""Which columns a table can take."""
+"""Which columns a table can take, and has to be given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
@@ -23,9 +23,10 @@ from pyspark.sql.types import (
 
 from tranche.errors import ColumnsRejected
 from tranche.lakes.target import Target
+from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, Columns, column_change
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.script.binding import quoted_name
+from tranche.script.binding import quoted, quoted_name
 
 _INTEGERS: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
 _DIGITS = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
@@ -117,6 +118,19 @@ def fit(
         tuple(widened.values()),
         warnings=tuple(warnings),
     )
+
+
+def alter(session: SparkSession, table: LakeTable, fitted: Fit) -> None:
+    """Gives a table the columns that rows need."""
+    name = quoted(table)
+    for field in fitted.widened:
+        column, type_ = quoted_name(field.name), field.dataType.simpleString()
+        session.sql(f"ALTER TABLE {name} ALTER COLUMN {column} TYPE {type_}")
+    if fitted.added:
+        columns = ", ".join(
+            f"{quoted_name(field.name)} {field.dataType.simpleString()}" for field in fitted.added
+        )
+        session.sql(f"ALTER TABLE {name} ADD COLUMNS ({columns})")
 
 
 def captured(columns: StructType, managed: Sequence[str] = (PARTITION_COLUMN,)) -> Columns:

@@ -22,6 +22,7 @@ from tranche.lakes.restoring import Restoration
 from tranche.lakes.rows import fetch
 from tranche.lakes.scanning import scanned, unattempted
 from tranche.lakes.session import Spark
+from tranche.lakes.sessions import leaves_no_trace
 from tranche.lakes.travel import check_there, only_slice, past_rows, seen_snapshots
 from tranche.model.asset import LakeTable
 from tranche.model.explanation import Scanned
@@ -62,7 +63,7 @@ class SparkEngine:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        self._spark.open()
+        self._spark.give_back(self._spark.open())
 
     def session(self) -> SparkSession:
         """A session for a program that reads by itself."""
@@ -70,7 +71,8 @@ class SparkEngine:
 
     @contextmanager
     def attempt(self, work: Work) -> Iterator[Trial]:
-        with self._session(_zone(work.step), work.attempt.id) as session:
+        sent: list[str] = []
+        with self._session(_zone(work.step), work.attempt.id, sent) as session:
             trial = _trial(session, self._settings, work)
             try:
                 yield trial
@@ -80,6 +82,8 @@ class SparkEngine:
                     trial.close()
                 raise
             trial.close()
+            if isinstance(trial, Execution):
+                sent += (statement.text for statement in trial.sent)
 
     def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
@@ -90,10 +94,11 @@ class SparkEngine:
             return maintained(session, table, upkeep)
 
     def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
-        with self._session("UTC", "query") as session:
-            if isinstance(statement, SetLayout):
+        if isinstance(statement, SetLayout):
+            with self._session("UTC", "query") as session:
                 set_layout(session, statement)
-                return Rows((), ())
+            return Rows((), ())
+        with self._session("UTC", "query", [statement]) as session:
             return fetch(session.sql(statement), limit)
 
     def preview(
@@ -129,8 +134,11 @@ class SparkEngine:
     def scan(self, step: Step) -> Scanned:
         if self._log is None:
             raise EngineError("this engine does not note what it reads", "open one that does")
-        with self._session(_zone(step), "scan") as session:
-            return scanned(unattempted(session, self._settings, step), self._log)
+        sent: list[str] = []
+        with self._session(_zone(step), "scan", sent) as session:
+            found = scanned(unattempted(session, self._settings, step), self._log)
+            sent += (statement.text for statement in found.statements)
+            return found
 
     def close(self) -> None:
         self._spark.close()
@@ -138,8 +146,11 @@ class SparkEngine:
             self._log.remove()
 
     @contextmanager
-    def _session(self, zone: str, name: str) -> Iterator[SparkSession]:
-        """A session for one piece of work; what Spark refuses becomes an error of ours."""
+    def _session(self, zone: str, name: str, sent: Sequence[str] = ()) -> Iterator[SparkSession]:
+        """A session for one piece of work; what Spark refuses becomes an error of ours.
+
+        `sent` are the statements of users, of which some leave a session as no other may have it.
+        """
         try:
             session = self._spark.open(zone)
             with self._lock:
@@ -153,6 +164,8 @@ class SparkEngine:
             finally:
                 with self._lock:
                     self._running.pop(name, None)
+            if leaves_no_trace(sent):
+                self._spark.give_back(session)
         except Exception as error:
             if not comes_from_spark(error):
                 raise

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from tranche.errors import RowsRejected
 from tranche.lakes import versions
-from tranche.lakes.columns import check_columns
+from tranche.lakes.columns import alter, check_columns
 from tranche.lakes.history import (
     HistoryWriter,
     check_history_columns,
@@ -76,7 +76,7 @@ class ObservedHistoryWriter(HistoryWriter):
         if history is None:
             written = self.committed(lambda: self.create(self.all_versions()))
         else:
-            self.alter(self.fitted(self.fit.rows, history))
+            alter(self.session, self.table, self.fitted(self.fit.rows, history))
             self.lay_out(history)
             written = self.committed(lambda: self.renew(history))
         note_derived(self.session, self.table, self.now)

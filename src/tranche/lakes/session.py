@@ -1,4 +1,4 @@
-"""Spark: started once per process, one session per attempt."""
+"""Spark: started once per process, one session at a time for each attempt."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
 from tranche.lakes.jars import JarCache
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts
+from tranche.lakes.sessions import Sessions
 from tranche.model.project import Settings
 
 _OLDEST_JAVA = 17
@@ -52,17 +53,24 @@ class Spark:
         self._owned = False
         """Whether it was started here, and is to be stopped here."""
         self._lock = threading.Lock()
+        self._sessions = self._new_sessions()
 
     def open(self, time_zone: str = "UTC") -> SparkSession:
-        """A new session with its own settings, temporary views and time zone."""
-        session = self._started().newSession()
-        session.conf.set("spark.sql.session.timeZone", time_zone)
-        return session
+        """A session with its own settings, temporary views and time zone."""
+        return self._sessions.take(time_zone)
+
+    def give_back(self, session: SparkSession) -> None:
+        """Somebody else may have it now."""
+        self._sessions.give_back(session)
 
     def close(self) -> None:
         if self._root is not None and self._owned:
             self._root.stop()
         self._root = None
+        self._sessions = self._new_sessions()
+
+    def _new_sessions(self) -> Sessions:
+        return Sessions(lambda: self._started().newSession())
 
     @property
     def log(self) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,11 +12,10 @@ from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from tranche.errors import CommitLost, CommitUnknown, TrancheError
-from tranche.lakes.columns import Fit, captured, check_columns, fit
+from tranche.errors import CommitLost
+from tranche.lakes.columns import Fit, alter, captured, check_columns, fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.digest import Watch, watched
-from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.iceberg import (
     ADDED,
     Snapshot,
@@ -45,14 +42,14 @@ from tranche.lakes.layout import (
 from tranche.lakes.layout_fields import creation, fitted_layout, with_slice
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.publishing import allow_staging, pick, staged_snapshot, staging
+from tranche.lakes.racing import until_committed
 from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
 from tranche.model.layout import Transform, canonical
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written
-from tranche.script.binding import quoted, quoted_name
+from tranche.script.binding import quoted
 
-_TRIES = 5
 _SIDE = "__tranche_"
 _ORDERED = {"distribution-mode": "none"}
 _AS_THEY_COME = {"use-table-distribution-and-ordering": "false"}
@@ -193,7 +190,7 @@ class SliceWriter:
         fitted = self.fit if found and rows is self.fit.rows else self.fitted(rows, facts)
         if fitted.rebuild:
             return self.rebuild(fitted.rows, facts)
-        self.alter(fitted)
+        alter(self.session, self.table, fitted)
         if not self.always_staged:
             self.lay_out(facts)
             return self.overwrite(fitted.rows, on=facts)
@@ -267,18 +264,6 @@ class SliceWriter:
 
     def aside(self, rows: DataFrame) -> DataFrame:
         return rows
-
-    def alter(self, fitted: Fit) -> None:
-        name = quoted(self.table)
-        for field in fitted.widened:
-            column, type_ = quoted_name(field.name), field.dataType.simpleString()
-            self.session.sql(f"ALTER TABLE {name} ALTER COLUMN {column} TYPE {type_}")
-        if fitted.added:
-            columns = ", ".join(
-                f"{quoted_name(field.name)} {field.dataType.simpleString()}"
-                for field in fitted.added
-            )
-            self.session.sql(f"ALTER TABLE {name} ADD COLUMNS ({columns})")
 
     # Frames
 
@@ -368,10 +353,7 @@ class SliceWriter:
         snapshot = pick(self.session, self.table, staged.id)
         if snapshot is not None:
             return self.written(snapshot, staged, None)
-        found = published(self.session, self.table, self.commit)
-        if found is not None:
-            return self.written(found.id, found, found.at)
-        return self.written_again(staged)
+        return self.landed() or self.written_again(staged)
 
     def written_again(self, staged: Snapshot) -> Written:
         """Writes what was staged to a table that has moved since, if only other slices have."""
@@ -413,25 +395,20 @@ class SliceWriter:
         return slice_rows(self.session, self.table, key, snapshot)
 
     def committed(self, write: Callable[[], Written]) -> Written:
-        """Writes until the table has it: another writer may win a race, or make the table."""
-        for number in range(1, _TRIES + 1):
-            try:
-                with self.sound_keys():
-                    return write()
-            except Exception as error:
-                failure = _failure(error)
-                raced = isinstance(failure, CommitLost) or "AlreadyExists" in str(error)
-                if not raced and not isinstance(failure, CommitUnknown):
-                    raise
-                # An answer that got lost does not mean that the commit did.
-                if existing_columns(self.session, self.table) is not None:
-                    found = published(self.session, self.table, self.commit)
-                    if found is not None:
-                        return self.written(found.id, found, found.at)
-                if number == _TRIES:
-                    raise
-                time.sleep(0.1 * 2**number * random.uniform(0.5, 1.5))
-        raise AssertionError("unreachable")
+        """Writes until the table has it."""
+
+        def try_to() -> Written:
+            with self.sound_keys():
+                return write()
+
+        return until_committed(try_to, self.landed)
+
+    def landed(self) -> Written | None:
+        """What readers see of this step, if they see anything."""
+        if existing_columns(self.session, self.table) is None:
+            return None
+        found = published(self.session, self.table, self.commit)
+        return None if found is None else self.written(found.id, found, found.at)
 
     @contextmanager
     def sound_keys(self) -> Iterator[None]:
@@ -450,11 +427,3 @@ class SliceWriter:
 def side_table(table: LakeTable, commit: Commit) -> LakeTable:
     """Where an attempt's rows wait while the table cannot take them yet."""
     return replace(table, table=f"{table.table}{_SIDE}{commit.attempt.id}")
-
-
-def _failure(error: Exception) -> TrancheError:
-    if isinstance(error, TrancheError):
-        return error
-    if not comes_from_spark(error):
-        raise error
-    return explained(error)

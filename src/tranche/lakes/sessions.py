@@ -1,0 +1,90 @@
+"""Sessions that are used again.
+
+A session has catalogs of its own, with connections that Spark never closes: a process that opened a
+new one for each of thousands of slices would run out of them. It is also ready sooner when its
+catalogs are.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from pyspark.sql import SparkSession
+
+_ZONE = "spark.sql.session.timeZone"
+_VIEWS = "SHOW VIEWS IN spark_catalog.default"
+_COMMENT = re.compile(r"\s+|--[^\n]*(\n|$)|/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_HARMLESS = {
+    *("ALTER", "CALL", "CREATE", "DELETE", "DESC", "DESCRIBE", "DROP", "EXPLAIN", "FROM", "INSERT"),
+    *("MERGE", "REFRESH", "RESET", "SELECT", "SET", "SHOW", "TABLE", "TRUNCATE", "UPDATE"),
+    *("VALUES", "WITH"),
+}
+"""How statements begin that change nothing of a session but its settings and views."""
+
+
+class Sessions:
+    """One piece of work at a time has a session; what it leaves there is removed."""
+
+    def __init__(self, make: Callable[[], SparkSession]) -> None:
+        self._make = make
+        self._free: list[SparkSession] = []
+        self._lock = threading.Lock()
+        self._first: dict[str, str] | None = None
+        """The settings of a new session."""
+
+    def take(self, time_zone: str) -> SparkSession:
+        with self._lock:
+            session = self._free.pop() if self._free else None
+        if session is None:
+            session = self._make()
+            if self._first is None:
+                self._first = dict(session.conf.getAll)
+        session.conf.set(_ZONE, time_zone)
+        return session
+
+    def give_back(self, session: SparkSession) -> None:
+        """It can be had again once it is as it was; nobody waits for that."""
+        threading.Thread(target=self._tidy, args=(session,), daemon=True).start()
+
+    def _tidy(self, session: SparkSession) -> None:
+        # Spark may be ending meanwhile. A session that cannot be tidied is not used again.
+        with suppress(Exception):
+            first = self._first or {}
+            for view in session.sql(_VIEWS).collect():
+                session.catalog.dropTempView(view["viewName"])
+            now = dict(session.conf.getAll)
+            for name in now.keys() - first.keys():
+                session.conf.unset(name)
+            for name, value in first.items():
+                if now.get(name) != value:
+                    session.conf.set(name, value)
+            with self._lock:
+                self._free.append(session)
+
+
+def leaves_no_trace(statements: Iterable[str]) -> bool:
+    """Whether a session is as it was after these, once its settings and views are.
+
+    >>> leaves_no_trace(["SET x = 1", "-- a\\nSELECT 1", "CREATE TEMP VIEW v AS SELECT 1"])
+    True
+    >>> leaves_no_trace(["USE other"])
+    False
+    >>> leaves_no_trace(["CREATE TEMPORARY FUNCTION f AS 'x'"])
+    False
+    """
+    return all(map(_is_harmless, statements))
+
+
+def _is_harmless(statement: str) -> bool:
+    text = statement
+    while found := _COMMENT.match(text):
+        text = text[found.end() :]
+    words = [word.upper() for word in _WORD.findall(text)[:6]]
+    if not words:
+        return True
+    moves = words[0] == "SET" and words[1:2] in (["CATALOG"], ["VAR"], ["VARIABLE"])
+    return words[0] in _HARMLESS and not moves and "FUNCTION" not in words
