@@ -42,8 +42,6 @@ class Work:
     fire_time: datetime
     rows: object = None
     """A frame of the engine's own, where no script says what to write."""
-    before: PartitionState | None = None
-    """Where the key stood, if anybody may ask whether its rows are still the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +74,9 @@ class Written:
     rows: int | None = None
     """How many the slice has."""
     snapshot: str | None = None
+    digest: str | None = None
     changed: bool = True
     """Whether there was anything to publish; if not, all is as it was."""
-    same: bool = False
-    """Whether what was published has the rows that the slice had before."""
     committed_at: datetime | None = None
     """When the table says that its readers could see it."""
     columns: Columns = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -121,11 +122,9 @@ class MemoryTrial:
         slices = self.engine.tables.setdefault(str(step.script.asset), {})
         before = slices.get(step.partition, ())
         slices[step.partition] = rows
+        digest = hashlib.sha256("\n".join(sorted(map(repr, rows))).encode()).hexdigest()
         written = Written(
-            rows=len(rows),
-            snapshot=str(len(self.engine.executed)),
-            same=self.work.before is not None
-            and sorted(map(repr, rows)) == sorted(map(repr, before)),
+            rows=len(rows), snapshot=str(len(self.engine.executed)), digest=digest[:16]
         )
         self.engine.published[self.work.attempt.id] = written
         seen = SeenSnapshot(

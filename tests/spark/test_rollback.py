@@ -208,6 +208,7 @@ def test_a_run_is_repeated_against_what_it_read(bench: Bench) -> None:
     entries = pair.store.materializations(f"lake://main/{bench.schema}.t", None, limit=9)
     assert [entry.run for entry in entries] == [again.id, second.id, first.id]
     assert entries[0].inputs == entries[2].inputs != entries[1].inputs
+    assert entries[0].digest == entries[2].digest
     # What was repeated can be repeated.
     pair.run()
     pair.run(repeat_plan(pair.project, again.id, pair.store))

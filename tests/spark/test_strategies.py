@@ -242,3 +242,8 @@ class TestAppend:
             table.put("(2, 'b'), (3, 'c')")
             assert trial.publish().rows == 4
         assert len(table.rows()) == 4
+
+    def test_there_is_no_digest_of_what_came_to_the_slice(self, shop: Callable[..., Shop]) -> None:
+        table = shop(" append", "table")
+        first, second = table.put("(1, 'a')"), table.put("(1, 'a')")
+        assert first.digest is not None and second.digest is None

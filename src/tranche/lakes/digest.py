@@ -1,11 +1,13 @@
-"""Whether two sets of rows are the same, whatever their order."""
+"""An order-free digest of rows, which comes with the write itself."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -25,44 +27,56 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from tranche.model.digest import NO_ROWS, digest_text
 from tranche.script.binding import quoted_name
 
 _SPARE = 24
 """How many bits of a hash are left out, to have room for the sum."""
 
 
-def same_rows(first: DataFrame, second: DataFrame) -> bool:
-    """Whether two frames have the same rows, in whatever order, and columns of the same names.
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What an action will have seen of a frame's rows."""
 
-    One query goes over both. It adds up hashes: the upper 40 bits of one are a number around zero,
-    so that a sum stays small however many rows there are; only that of many millions of equal rows
-    overflows, and then they count as others.
+    observation: Observation
+    columns: int
+    """Stands for the names of the columns, and for what kind of values they have."""
+
+    @property
+    def rows(self) -> int:
+        return int(self.observation.get["rows"])
+
+    @property
+    def digest(self) -> str | None:
+        """None if it could not be told."""
+        rows, total = self.rows, self.observation.get["sum"]
+        if total is None:
+            return NO_ROWS if rows == 0 else None
+        return digest_text(rows, total + rows * self.columns)
+
+
+def watched(frame: DataFrame, columns: StructType) -> tuple[DataFrame, Watch]:
+    """The frame, and the digest of these columns once an action has gone over its rows.
+
+    One sum, since Spark works out the hash anew for each. The upper 40 bits of a hash are a number
+    around zero, so that a sum of them stays small however many rows there are; only that of many
+    millions of equal rows overflows, and then there is no digest.
     """
-    if _kinds(first.schema) != _kinds(second.schema):
-        return False
-    found = _digest(first).unionAll(_digest(second)).collect()
-    return found[0] == found[1] and (found[0]["total"] is not None or found[0]["rows"] == 0)
-
-
-def _digest(frame: DataFrame) -> DataFrame:
-    fields = sorted(frame.schema, key=lambda field: field.name)
-    row = f"xxhash64({', '.join(_value(field.name, field.dataType) for field in fields)})"
-    return frame.selectExpr(
-        "count(1) AS rows",
-        f"try_sum(shiftright({row}, {_SPARE})) AS total",
-        f"bit_xor({row}) AS parity",
-    )
-
-
-def _kinds(columns: StructType) -> dict[str, str]:
-    return {field.name: _kind(field.dataType) for field in columns.fields}
+    fields = sorted(columns, key=lambda field: field.name)
+    values = ", ".join(_value(field.name, field.dataType) for field in fields)
+    total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
+    observation = Observation()
+    seen = frame.observe(observation, F.expr("count(1)").alias("rows"), F.expr(total).alias("sum"))
+    kinds = (f"{field.name}\0{_kind(field.dataType)}" for field in fields)
+    return seen, Watch(observation, _number("\0".join(kinds)))
 
 
 def _value(name: str, type_: DataType) -> str:
     """What is hashed of a column, as SQL: putting many columns together from Python takes longer.
 
     The hash skips NULLs, so that something must stand for them. It is a value that the column
-    cannot have, or one of 2⁶⁴ that it is as unlikely to have as its hash.
+    cannot have, or one of 2⁶⁴ that it is as unlikely to have as its hash. Each further value makes
+    the hash slower, and there is one for every row.
 
     >>> _value("paid", BooleanType())
     'coalesce(CAST(`paid` AS BIGINT), 1099511627776L)'

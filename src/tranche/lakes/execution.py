@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -137,9 +136,7 @@ class Execution:
         if self.writer is not None:
             writer = self.writer
             line = self.step.script.query.line if self.step.script.query else 1
-            written = self.located(line, writer.publish)
-            before = self.work.before
-            return replace(written, same=before is not None and writer.is_same(before, written))
+            return self.located(line, writer.publish)
         if self.result is not None:
             return Written(rows=len(self.result.values), result=self.result)
         for statement in self.step.script.setup:

@@ -38,8 +38,7 @@ def _of_another(session: SparkSession, rows: DataFrame) -> DataFrame:
     name = f"tranche_{uuid.uuid4().hex}"
     rows.createGlobalTempView(name)
     try:
-        # Spark looks up the name again when a frame that is nothing but a table is written.
-        return session.table(f"global_temp.{name}").select("*")
+        return session.table(f"global_temp.{name}")
     finally:
         rows.sparkSession.catalog.dropGlobalTempView(name)
 

@@ -91,6 +91,7 @@ class HistoryWriter(SliceWriter):
 
     def enter(self, rows: DataFrame) -> None:
         """The rows are changes here."""
+        self.watch = None
         columns = self.parts(self.fit.rows)
         into = Merging(self.table, rows)
         change, at = into.given(CHANGE), F.lit(self.at)

@@ -135,6 +135,20 @@ def published(session: SparkSession, table: LakeTable, commit: Commit) -> Snapsh
     return _snapshot(session.sql(_SEEN.format(quoted(table)), args=arguments).collect())
 
 
+def only_commit_since(
+    session: SparkSession, table: LakeTable, before: str
+) -> tuple[str, datetime] | None:
+    """The snapshot that readers see, and since when, if it is the only one after another.
+
+    It asks the catalog alone. A query of the table's snapshots is a job, which takes longer.
+    """
+    found = call(session, table, "ancestors_of")
+    if len(found) < 2 or str(found[1]["snapshot_id"]) != before:
+        return None
+    at = datetime.fromtimestamp(found[0]["timestamp"] / 1_000, UTC)
+    return str(found[0]["snapshot_id"]), at
+
+
 def call(session: SparkSession, table: LakeTable, procedure: str, arguments: str = "") -> list[Row]:
     """What a procedure of Iceberg says of a table."""
     lake, schema, name = table.parts

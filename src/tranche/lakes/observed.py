@@ -177,6 +177,7 @@ class ObservedHistoryWriter(HistoryWriter):
         try:
             if not changes.take(1):
                 return self.nothing_new()
+            self.watch = None
             into = Merging(self.table, changes)
             change = into.given(CHANGE)
             every = dict(into.assignments((*columns.data, FROM, TO, CURRENT)))

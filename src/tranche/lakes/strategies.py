@@ -7,13 +7,10 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tranche.lakes.digest import same_rows
-from tranche.lakes.failures import comes_from_spark
 from tranche.lakes.iceberg import ADDED, Snapshot, TableFacts
 from tranche.lakes.keys import check_key_columns, guarded
 from tranche.lakes.merging import Merging
 from tranche.lakes.writer import SliceWriter
-from tranche.model.run import PartitionState
 from tranche.model.strategy import PARTITION_COLUMN, Merge
 from tranche.ports import Written
 
@@ -34,18 +31,6 @@ class ReplaceWriter(SliceWriter):
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
         return commit.count(ADDED)
 
-    def is_same(self, before: PartitionState, written: Written) -> bool:
-        if None in (before.snapshot, written.snapshot) or before.rows != written.rows:
-            return False
-        try:
-            then, now = self.slice_at(str(before.snapshot)), self.slice_at(str(written.snapshot))
-            return same_rows(then, now)
-        except Exception as error:
-            # It is published; only what it was before may be gone.
-            if not comes_from_spark(error):
-                raise
-            return False
-
     def written_again(self, staged: Snapshot) -> Written:
         return self.copied(staged)
 
@@ -56,7 +41,9 @@ class AppendWriter(SliceWriter):
     grows: ClassVar[bool] = True
 
     def enter(self, rows: DataFrame) -> None:
-        self.writer(rows).append()
+        # Whatever comes makes the slice another, so that nothing asks for its digest.
+        self.watch = None
+        self.unwatched(self.with_key(rows)).append()
 
     def unchanged(self, staged: Snapshot) -> bool:
         return self.came(staged) == 0
@@ -90,6 +77,8 @@ class MergeWriter(SliceWriter):
         return guarded(rows, self.key)
 
     def enter(self, rows: DataFrame) -> None:
+        # The digest would be of the rows that came, not of the slice.
+        self.watch = None
         into = Merging(self.table, self.with_key(guarded(rows, self.key)))
         on = into.equal(self.key)
         if self.target.sliced:

@@ -10,16 +10,20 @@ from typing import ClassVar
 
 from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tranche.errors import CommitLost
 from tranche.lakes.columns import Fit, alter, captured, check_columns, fit
 from tranche.lakes.commit import Commit
+from tranche.lakes.digest import Watch, watched
 from tranche.lakes.iceberg import (
+    ADDED,
     Snapshot,
     TableFacts,
     at_snapshot,
     existing_columns,
     make_namespace,
+    only_commit_since,
     published,
     slice_rows,
     table_facts,
@@ -42,7 +46,6 @@ from tranche.lakes.racing import until_committed
 from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
 from tranche.model.layout import Transform, canonical
-from tranche.model.run import PartitionState
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written
 from tranche.script.binding import quoted
@@ -92,6 +95,7 @@ class SliceWriter:
         """The snapshot before the write, and how many rows the slice had."""
         self.idle = False
         """Whether it is known already that there is nothing to write."""
+        self.watch: Watch | None = None
         self.layout: tuple[Transform, ...] | None = None
         """What the script asks for, as the table spells it."""
         self.split = False
@@ -161,10 +165,6 @@ class SliceWriter:
         """What the slice will be once the rows that wait aside are in it."""
         raise NotImplementedError
 
-    def is_same(self, before: PartitionState, written: Written) -> bool:
-        """Whether the slice has the rows that it had; not if that cannot be told."""
-        return False
-
     def came(self, commit: Snapshot) -> int | None:
         """How many rows a commit brought to those which the slice had, if that is all it did."""
         return None
@@ -193,7 +193,7 @@ class SliceWriter:
         alter(self.session, self.table, fitted)
         if not self.always_staged:
             self.lay_out(facts)
-            return self.overwrite(fitted.rows)
+            return self.overwrite(fitted.rows, on=facts)
         self.write_staged(fitted.rows, facts)
         return self.nothing_new() if self.staged is None else self.picked(self.staged)
 
@@ -224,14 +224,16 @@ class SliceWriter:
         made = with_properties(writer, **stated)
         return made.partitionedBy(*partition_columns(fields)) if fields else made
 
-    def overwrite(self, rows: DataFrame, *, since: str | None = None) -> Written:
+    def overwrite(
+        self, rows: DataFrame, *, on: TableFacts | None = None, since: str | None = None
+    ) -> Written:
         """Replaces the slice; not if it was changed since a snapshot, where one is given."""
         writer = self.direct(rows)
         if since is not None:
             checks = {"validate-from-snapshot-id": since, "isolation-level": "serializable"}
             writer = writer.options(**checks)
         writer.overwrite(self.slice_condition())
-        return self.seen()
+        return self.seen(on)
 
     def lay_out(self, facts: TableFacts) -> None:
         """Sees to it that what is written next has the layout of the script."""
@@ -256,8 +258,9 @@ class SliceWriter:
         self.side = side_table(self.table, self.commit)
         make_namespace(self.session, self.table)
         rows = self.aside(self.fit.rows)
+        seen = self.watched(rows, rows.schema)
         with self.sound_keys():
-            with_properties(rows.writeTo(quoted(self.side))).create()
+            with_properties(seen.writeTo(quoted(self.side))).create()
 
     def aside(self, rows: DataFrame) -> DataFrame:
         return rows
@@ -273,13 +276,22 @@ class SliceWriter:
             self.layout = fitted_layout(self.target.layout, columns, self.target.layout_place)
         return fitted
 
+    def watched(self, rows: DataFrame, columns: StructType) -> DataFrame:
+        """The rows, and with their write comes the digest of these columns."""
+        seen, self.watch = watched(rows, columns)
+        return seen
+
     def with_key(self, rows: DataFrame) -> DataFrame:
         if not self.target.sliced:
             return rows
         return rows.withColumn(PARTITION_COLUMN, F.lit(self.target.partition))
 
     def writer(self, rows: DataFrame) -> DataFrameWriterV2:
-        writer = self.with_key(rows).writeTo(quoted(self.table))
+        # Watched last: rows that pass through it are built anew by whatever comes after.
+        return self.unwatched(self.watched(self.with_key(rows), rows.schema))
+
+    def unwatched(self, rows: DataFrame) -> DataFrameWriterV2:
+        writer = rows.writeTo(quoted(self.table))
         if not self.target.sliced or self.split:
             return writer
         # Rows of one slice are clustered: they need no shuffle, no sorting, no writer per slice.
@@ -296,10 +308,7 @@ class SliceWriter:
 
     def staged_slice(self) -> DataFrame:
         assert self.staged is not None
-        return self.slice_at(self.staged.id)
-
-    def slice_at(self, snapshot: str) -> DataFrame:
-        rows = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, snapshot)}")  # noqa: S608
+        rows = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, self.staged.id)}")  # noqa: S608
         return self.only_slice(rows)
 
     def waiting(self) -> DataFrame:
@@ -317,10 +326,26 @@ class SliceWriter:
 
     # What came of it
 
-    def seen(self) -> Written:
+    def seen(self, before: TableFacts | None = None) -> Written:
         """What the table says of a commit that was made to it."""
-        found = staged_snapshot(self.session, self.table, self.commit)
+        found = self.next_commit(before) if before is not None else None
+        if found is None:
+            found = staged_snapshot(self.session, self.table, self.commit)
         return self.written(found.id, found, found.at)
+
+    def next_commit(self, before: TableFacts) -> Snapshot | None:
+        """This writer's commit, if nobody else made one since.
+
+        What it added is what passed by on the way to the files, each row once: only where rows are
+        shuffled on that way can a task that is run again count them twice.
+        """
+        if before.snapshot is None or self.watch is None or not self.target.sliced or self.split:
+            return None
+        found = only_commit_since(self.session, self.table, before.snapshot)
+        if found is None:
+            return None
+        snapshot, at = found
+        return Snapshot(snapshot, before.snapshot, {ADDED: str(self.watch.rows)}, at)
 
     def picked(self, staged: Snapshot) -> Written:
         if self.unchanged(staged):
@@ -346,10 +371,14 @@ class SliceWriter:
         )
 
     def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
+        watch = self.watch
+        # A task that ran twice was counted twice; the table counts what it holds.
+        sound = watch is not None and watch.rows == commit.count(ADDED)
         return Written(
             rows=self.rows_of(snapshot, commit),
             snapshot=snapshot,
             committed_at=at,
+            digest=watch.digest if watch is not None and sound else None,
             columns=self.columns(),
         )
 

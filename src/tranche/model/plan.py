@@ -48,8 +48,6 @@ class Step:
     inputs: tuple[InputKey, ...] = ()
     pinned: tuple[Input, ...] = ()
     """What it reads as an earlier run did, not as it is when the step starts."""
-    consumed: bool = True
-    """Whether anybody reads what it writes, who may ask if that is still the same."""
     restores: str | None = None
     """The snapshot that its asset goes back to; the script does not run then."""
     verdict: Verdict = "run"

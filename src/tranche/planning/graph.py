@@ -32,10 +32,6 @@ class Graph:
         made = script.asset if script is not None else None
         return asset if made is None else made
 
-    def is_read(self, name: str) -> bool:
-        """Whether another script reads or waits for what a script writes."""
-        return any(name in upstream for upstream in self.upstream.values())
-
     def ancestors(self, names: Iterable[str]) -> frozenset[str]:
         return _closure(names, self.upstream)
 

@@ -90,7 +90,6 @@ class _Planner:
             needs=tuple(sorted(step.position for step in needs)),
             arguments=arguments,
             inputs=tuple(self.inputs(script, decision.partition)),
-            consumed=self.graph.is_read(script.name),
             verdict=decision.verdict,
             reason=decision.reason,
         )

@@ -18,16 +18,7 @@ from tranche.errors import (
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
-from tranche.model.run import (
-    Attempt,
-    Claim,
-    Input,
-    Materialization,
-    Outcome,
-    PartitionState,
-    Run,
-    StepRecord,
-)
+from tranche.model.run import Attempt, Claim, Input, Materialization, Outcome, Run, StepRecord
 from tranche.model.strategy import History
 from tranche.ports import Clock, Engine, Staged, StateStore, Trial, Work, Written
 from tranche.run import ledger
@@ -166,13 +157,7 @@ class Attempts:
         return None if whole or self.step.restores is not None else self.step.partition
 
     def attempt(self, attempt: Attempt) -> StepResult:
-        work = Work(
-            step=self.step,
-            attempt=attempt,
-            fire_time=self.fire_time,
-            rows=self.rows,
-            before=self.before(),
-        )
+        work = Work(step=self.step, attempt=attempt, fire_time=self.fire_time, rows=self.rows)
         result: StepResult | None = None
         try:
             with self.engine.attempt(work) as trial:
@@ -183,13 +168,6 @@ class Attempts:
             # It is published and recorded; only what lay beside the table could not be removed.
             return replace(result, warnings=(*result.warnings, f"{_what(self.step)}: {error}"))
         return result
-
-    def before(self) -> PartitionState | None:
-        """Where the key stands, if somebody may ask whether its rows are still the same."""
-        asset = self.step.script.asset
-        if asset is None or not self.step.consumed or not self.step.script.managed:
-            return None
-        return self.store.partition(str(asset), self.step.partition)
 
     def tried(self, trial: Trial, attempt: Attempt) -> StepResult:
         inputs = ledger.pinned_inputs(self.step, self.store)

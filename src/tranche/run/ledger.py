@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
+from tranche.model.digest import digest_of_snapshot
 from tranche.model.plan import Step
 from tranche.model.run import Attempt, Input, Materialization, Outcome, PartitionState
 from tranche.ports import Restored, Staged, StateReader, Written
@@ -108,11 +109,10 @@ def published(
 
 
 def _digest(written: Written, before: PartitionState | None) -> str | None:
-    """Stands for the rows: the same as before while they are, else it is their snapshot."""
-    kept = written.same or not written.changed
-    if kept and before is not None and before.materialization is not None and before.digest:
-        return before.digest
-    return None if written.snapshot is None else f"snapshot {written.snapshot}"
+    held = written.digest
+    if not written.changed and before is not None and before.materialization is not None:
+        held = before.digest
+    return held or digest_of_snapshot(written.snapshot)
 
 
 def pinned_inputs(step: Step, state: StateReader) -> tuple[Input, ...]:

@@ -46,28 +46,3 @@ def test_a_commit_whose_answer_was_lost_is_looked_for() -> None:
     assert outcomes(result) == {"a": "succeeded"}
     (entry,) = bench.store.materializations(A, KEY, limit=9)
     assert (entry.status, entry.snapshot) == ("succeeded", "1")
-
-
-def test_rows_that_nobody_reads_are_not_compared() -> None:
-    bench = Processes(CHAIN)
-    digests = set()
-    for _ in range(2):
-        bench.run("a")
-        state = bench.store.partition("lake://main/c", KEY)
-        assert state is not None
-        digests.add(state.digest)
-    assert len(digests) == 2
-
-
-def test_a_digest_stays_while_the_rows_do() -> None:
-    bench = Processes(CHAIN)
-    digests = []
-    for ids in ((1, 2), (2, 1), (1, 2, 3), (1, 2)):
-        bench.engine.answers["a"] = lambda _, ids=ids: [{"id": number} for number in ids]
-        assert bench.run("a", only=True).status == "succeeded"
-        state = bench.store.partition(A, KEY)
-        assert state is not None
-        digests.append(state.digest)
-    first, second, third, fourth = digests
-    assert first == second != third
-    assert fourth not in (first, third)

@@ -61,7 +61,7 @@ class TestPublished:
         assert (attempt.status, attempt.error) == ("succeeded", None)
         (entry,) = bench.store.materializations(A, KEY, limit=9)
         assert (entry.status, entry.run, entry.attempt) == ("succeeded", run, attempt.id)
-        assert (entry.rows, entry.snapshot) == (3, written.snapshot)
+        assert (entry.rows, entry.snapshot, entry.digest) == (3, written.snapshot, written.digest)
         state = bench.store.partition(A, KEY)
         assert state is not None
         assert (state.status, state.rows, state.materialization) == ("succeeded", 3, entry.id)
