@@ -38,7 +38,8 @@ def _of_another(session: SparkSession, rows: DataFrame) -> DataFrame:
     name = f"tranche_{uuid.uuid4().hex}"
     rows.createGlobalTempView(name)
     try:
-        return session.table(f"global_temp.{name}")
+        # Spark looks up the name again when a frame that is nothing but a table is written.
+        return session.table(f"global_temp.{name}").select("*")
     finally:
         rows.sparkSession.catalog.dropGlobalTempView(name)
 
