@@ -58,8 +58,12 @@ class Shell:
         )
 
     def close(self) -> None:
-        if self.process is not None:
+        if self.process is None:
+            return
+        try:
             self.process.communicate(timeout=60)
+        finally:
+            self.process.kill()
 
     def asked(
         self, process: subprocess.Popen[str], args: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tranche.errors import TrancheError
 from tranche.lakes.engine import SparkEngine
-from tranche.lakes.sessions import Sessions
+from tranche.lakes.sessions import TIDYING, Sessions
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -19,13 +20,12 @@ SCRIPT = "-- pipeline\n-- materialize lake://main/@t\n{}SELECT 1 AS x"
 
 
 def free(engine: SparkEngine) -> list[SparkSession]:
-    """The sessions that nobody has, once the last one was tidied."""
-    for _ in range(100):
+    """The sessions that nobody has, once all that were given back are tidied."""
+    for _ in range(300):
+        if not any(thread.name == TIDYING for thread in threading.enumerate()):
+            return list(engine._spark._sessions._free)
         time.sleep(0.1)
-        found = engine._spark._sessions._free
-        if found:
-            return found
-    raise AssertionError("no session was given back")
+    raise AssertionError("a session is tidied for ever")
 
 
 def test_it_is_as_it_was(engine: SparkEngine) -> None:
@@ -52,13 +52,11 @@ def test_it_is_as_it_was(engine: SparkEngine) -> None:
 def test_attempts_do_not_open_more_and_more(bench: Bench) -> None:
     setup = "SET spark.sql.shuffle.partitions = 7;\nCREATE TEMPORARY VIEW left_over AS SELECT 2;\n"
     bench.run(SCRIPT.format(setup))
-    (session, *_) = free(bench.engine)
-    assert session.conf.get("spark.sql.shuffle.partitions") == "2"
-    before = len(bench.engine._spark._sessions._free)
+    before = free(bench.engine)
+    assert {s.conf.get("spark.sql.shuffle.partitions") for s in before} == {"2"}
     for _ in range(4):
         bench.run(SCRIPT.format(""))
-        free(bench.engine)
-    assert len(bench.engine._spark._sessions._free) <= before + 1
+        assert set(free(bench.engine)) == set(before)
     with pytest.raises(TrancheError, match="left_over"):
         bench.sql("SELECT * FROM left_over")
 
@@ -71,8 +69,6 @@ def test_attempts_do_not_open_more_and_more(bench: Bench) -> None:
     ],
 )
 def test_what_cannot_be_undone_is_not_passed_on(bench: Bench, setup: str) -> None:
-    everyone = free(bench.engine)
-    taken = everyone[-1]
+    before = free(bench.engine)
     bench.run(SCRIPT.format(setup))
-    time.sleep(1)
-    assert taken not in bench.engine._spark._sessions._free
+    assert set(free(bench.engine)) == set(before[:-1])

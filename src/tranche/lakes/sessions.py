@@ -14,6 +14,8 @@ from contextlib import suppress
 
 from pyspark.sql import SparkSession
 
+TIDYING = "tranche-tidying"
+"""The name of the threads in which sessions are made what they were."""
 _ZONE = "spark.sql.session.timeZone"
 _VIEWS = "SHOW VIEWS IN spark_catalog.default"
 _COMMENT = re.compile(r"\s+|--[^\n]*(\n|$)|/\*.*?\*/", re.DOTALL)
@@ -48,7 +50,7 @@ class Sessions:
 
     def give_back(self, session: SparkSession) -> None:
         """It can be had again once it is as it was; nobody waits for that."""
-        threading.Thread(target=self._tidy, args=(session,), daemon=True).start()
+        threading.Thread(target=self._tidy, args=(session,), name=TIDYING, daemon=True).start()
 
     def _tidy(self, session: SparkSession) -> None:
         # Spark may be ending meanwhile. A session that cannot be tidied is not used again.
