@@ -16,7 +16,13 @@ from tranche.lakes.commit import commit_of
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
-from tranche.lakes.iceberg import at_snapshot, has_snapshot, history_behind, table_facts
+from tranche.lakes.iceberg import (
+    at_snapshot,
+    has_snapshot,
+    history_behind,
+    readable,
+    table_facts,
+)
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
@@ -231,7 +237,7 @@ class Execution:
 
     def pin(self, table: LakeTable) -> str | None:
         """The snapshot to read at; None to read what is there."""
-        now = table_facts(self.session, table)
+        now = readable(self.session, table)
         if now is None:
             own = table in self.step.script.writes
             raise SourceMissing(
@@ -240,13 +246,13 @@ class Execution:
                 if own
                 else "run the script that makes it, or correct the name",
             )
-        snapshot = now.snapshot
+        columns, snapshot = now
         if snapshot is None:
             return None
         self.sources[str(table)] = snapshot
         # A snapshot has the columns of its time; those that were altered since would be missing.
         then = self.session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}").schema  # noqa: S608
-        return snapshot if then == now.columns else None
+        return snapshot if then == columns else None
 
     def files(self, hole: FileHole) -> str:
         """A temporary view over files."""

@@ -56,12 +56,13 @@ class TableFacts:
 
     columns: StructType
     properties: Mapping[str, str]
+    fields: frozenset[str]
+    """The names of all fields that its layout ever had."""
 
     @property
     def snapshot(self) -> str | None:
         """The snapshot that readers see; None for a table without one, and for a view."""
-        value = self.properties.get("current-snapshot-id", "")
-        return value if value.isdigit() else None
+        return _current(self.properties)
 
     @property
     def sliced(self) -> bool:
@@ -71,10 +72,6 @@ class TableFacts:
     def ordered(self) -> bool:
         """Whether it was said how rows are to be ordered in files (`WRITE ORDERED BY`)."""
         return "sort-order" in self.properties
-
-    @property
-    def keeps_history(self) -> bool:
-        return set(HISTORY_COLUMNS) <= set(self.columns.names)
 
     @property
     def stageable(self) -> bool:
@@ -109,8 +106,30 @@ def table_facts(session: SparkSession, table: LakeTable) -> TableFacts | None:
     columns = existing_columns(session, table)
     if columns is None:
         return None
-    found = session.sql(f"SHOW TBLPROPERTIES {quoted(table)}").collect()
-    return TableFacts(columns, {row["key"]: row["value"] for row in found})
+    return TableFacts(columns, _properties(session, table), layout_names(session, table))
+
+
+def readable(session: SparkSession, table: LakeTable) -> tuple[StructType, str | None] | None:
+    """The columns and the snapshot that readers see; None if there is no such table."""
+    columns = existing_columns(session, table)
+    return None if columns is None else (columns, _current(_properties(session, table)))
+
+
+def layout_names(session: SparkSession, table: LakeTable) -> frozenset[str]:
+    """The names of all fields that the table's layout ever had."""
+    # A schema is the quickest way to learn of it, and this one is small.
+    try:
+        columns = session.table(f"{quoted(table)}.`partitions`").schema
+    except AnalysisException as error:
+        if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            # It is a view.
+            return frozenset()
+        raise
+    if "partition" not in columns.names:
+        return frozenset()
+    fields = columns["partition"].dataType
+    assert isinstance(fields, StructType)
+    return frozenset(fields.names)
 
 
 def history_behind(session: SparkSession, table: LakeTable) -> LakeTable | None:
@@ -119,8 +138,9 @@ def history_behind(session: SparkSession, table: LakeTable) -> LakeTable | None:
     if name == table.table:
         return None
     history = replace(table, table=name)
-    facts = table_facts(session, history)
-    return history if facts is not None and facts.keeps_history else None
+    columns = existing_columns(session, history)
+    keeps = columns is not None and set(HISTORY_COLUMNS) <= set(columns.names)
+    return history if keeps else None
 
 
 def attempted(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
@@ -201,6 +221,16 @@ def with_properties(writer: DataFrameWriterV2, **more: str) -> DataFrameWriterV2
 
 def at_snapshot(table: LakeTable, snapshot: str) -> str:
     return f"{quoted(table)} VERSION AS OF {int(snapshot)}"
+
+
+def _properties(session: SparkSession, table: LakeTable) -> dict[str, str]:
+    found = session.sql(f"SHOW TBLPROPERTIES {quoted(table)}").collect()
+    return {row["key"]: row["value"] for row in found}
+
+
+def _current(properties: Mapping[str, str]) -> str | None:
+    value = properties.get("current-snapshot-id", "")
+    return value if value.isdigit() else None
 
 
 def _snapshot(found: list[Row]) -> Snapshot | None:

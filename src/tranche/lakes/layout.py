@@ -13,7 +13,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType, TimestampTyp
 from tranche.errors import CommitLost, SourceMissing
 from tranche.lakes.columns import Fit
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.iceberg import TableFacts, table_facts
+from tranche.lakes.iceberg import TableFacts, layout_names, table_facts
 from tranche.lakes.layout_fields import (
     SLICE,
     Change,
@@ -65,16 +65,6 @@ def partition_columns(transforms: Iterable[Transform]) -> list[Column]:
     return [_partition_column(transform) for transform in transforms]
 
 
-def used_names(session: SparkSession, table: LakeTable) -> frozenset[str]:
-    """The names of all fields that the table ever had."""
-    columns = session.table(f"{quoted(table)}.`files`").schema
-    if "partition" not in columns.names:
-        return frozenset()
-    fields = columns["partition"].dataType
-    assert isinstance(fields, StructType)
-    return frozenset(fields.names)
-
-
 def recreation(
     session: SparkSession,
     table: LakeTable,
@@ -86,7 +76,7 @@ def recreation(
     current = current_fields(session, table)
     if wanted is None and LAYOUT not in facts.properties:
         wanted = still_fitting(current, columns)
-    return creation(wanted or (), columns.names, current, used_names(session, table))
+    return creation(wanted or (), columns.names, current, facts.fields)
 
 
 def lay_out(
@@ -101,8 +91,8 @@ def lay_out(
     """
     stated = facts.properties.get(LAYOUT)
     unasked = wanted is None and stated is None
-    # Most tables never had a layout, and a schema is the quickest way to learn of it.
-    if unasked and used_names(session, table) <= {PARTITION_COLUMN}:
+    # Most tables never had a layout.
+    if unasked and facts.fields <= {PARTITION_COLUMN}:
         return False
     current = current_fields(session, table)
     if unasked:
@@ -168,7 +158,7 @@ def _apply(session: SparkSession, table: LakeTable, change: Change) -> None:
     if not change.adds:
         return
     columns = set(session.table(name).columns)
-    used = set(used_names(session, table))
+    used = set(layout_names(session, table))
     for transform in change.adds:
         free = PARTITION_COLUMN
         if transform != SLICE:

@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 
 from tranche.errors import CommitLost, SourceMissing
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.iceberg import call, table_facts
+from tranche.lakes.iceberg import call, existing_columns
 from tranche.lakes.observed import observed_name
 from tranche.lakes.publishing import expire
 from tranche.model.asset import LakeTable
@@ -36,11 +36,10 @@ FROM (SELECT DISTINCT file_path, file_size_in_bytes AS size FROM {}.all_data_fil
 
 def maintained(session: SparkSession, table: LakeTable, upkeep: Upkeep) -> tuple[Maintained, ...]:
     """Looks after a table, and after the observations of a history."""
-    facts = table_facts(session, table)
-    if facts is None:
+    if existing_columns(session, table) is None:
         raise SourceMissing(f"{table} does not exist yet", "run the script that makes it")
     tables = [table]
-    if table_facts(session, observed_name(table)) is not None:
+    if existing_columns(session, observed_name(table)) is not None:
         tables.append(observed_name(table))
     return tuple(_Upkeep(session, name, upkeep).done() for name in tables)
 

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
-from tranche.lakes.iceberg import attempted, published, slice_rows, table_facts
+from tranche.lakes.iceberg import attempted, existing_columns, published, slice_rows, table_facts
 from tranche.lakes.observed import observed_name
 from tranche.lakes.publishing import expire
 from tranche.lakes.writer import side_table
@@ -40,7 +40,7 @@ def _forget(session: SparkSession, table: LakeTable, commit: Commit) -> None:
 
     On a cluster, a call of the dead process may still be on its way to publish it.
     """
-    if table_facts(session, table) is None or published(session, table, commit) is not None:
+    if existing_columns(session, table) is None or published(session, table, commit) is not None:
         return
     staged = attempted(session, table, commit)
     if staged is not None:

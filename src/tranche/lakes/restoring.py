@@ -13,7 +13,14 @@ from tranche.errors import SourceMissing, UnknownSnapshot
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
 from tranche.lakes.history import make_current_view
-from tranche.lakes.iceberg import TableFacts, at_snapshot, published, table_facts, with_properties
+from tranche.lakes.iceberg import (
+    TableFacts,
+    at_snapshot,
+    existing_columns,
+    published,
+    table_facts,
+    with_properties,
+)
 from tranche.lakes.layout import LAYOUT, evolve, partition_columns, recreation
 from tranche.lakes.observed import note_derived, observed_name
 from tranche.model.asset import LakeTable
@@ -112,7 +119,7 @@ class Restoration:
     def observed_then(self, at: int) -> Return | None:
         """What the history was derived from at that time, in microseconds since 1970."""
         name = observed_name(self.table)
-        if table_facts(self.session, name) is None:
+        if existing_columns(self.session, name) is None:
             return None
         earlier = [s for s in shown_snapshots(self.session, name) if int(s["at"]) <= at]
         return returning(self.session, name, earlier[0]["id"]) if earlier else None
