@@ -37,8 +37,8 @@ TESTS = """\
 """
 _SELECT = "SELECT id, amount, status, at FROM {source}"
 _ROUNDS = {
-    ("replace", "large"): (2, 12),
-    ("append", "large"): (2, 12),
+    ("replace", "large"): (2, 30),
+    ("append", "large"): (2, 30),
     ("merge", "large"): (1, 5),
     ("replace", "small"): (5, 9),
     ("append", "small"): (5, 9),
