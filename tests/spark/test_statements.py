@@ -90,3 +90,12 @@ def test_manual_scripts_hold_any_statement(bench: Bench) -> None:
     bench.run(MANUAL, partition="2026-05-16")
     bench.run(MANUAL, partition="2026-05-16")
     assert bench.sql("SELECT k, n FROM @t") == [{"k": "2026-05-16", "n": 22}]
+
+
+def test_what_a_manual_script_makes_may_be_a_view(bench: Bench) -> None:
+    bench.sql("CREATE TABLE @source AS SELECT 1 AS id")
+    written = bench.run(
+        "-- pipeline\n-- materialize manual lake://main/@v\nCREATE VIEW @v AS SELECT id FROM @source"
+    )
+    assert (written.snapshot, written.columns) == (None, (("id", "int"),))
+    assert bench.sql("SELECT * FROM @v") == [{"id": 1}]
