@@ -37,8 +37,8 @@ TESTS = """\
 """
 _SELECT = "SELECT id, amount, status, at FROM {source}"
 _ROUNDS = {
-    ("replace", "large"): (2, 30),
-    ("append", "large"): (2, 30),
+    ("replace", "large"): (2, 20),
+    ("append", "large"): (2, 20),
     ("merge", "large"): (1, 5),
     ("replace", "small"): (5, 9),
     ("append", "small"): (5, 9),
@@ -93,6 +93,8 @@ class Bench:
     spark: SparkSession
     engine: Engine
     store: StateStore
+    number: int = 0
+    """Makes each query another, where it must be."""
 
     def figures(self) -> Iterator[Figure]:
         self.spark.sql("CREATE NAMESPACE IF NOT EXISTS main.default")
@@ -107,6 +109,8 @@ class Bench:
             # The small ones first: by then, what does not depend on the rows is compiled.
             yield from self.pair(strategy, words, "small")
             yield from self.pair(strategy, words, "large")
+        yield from self.first_time()
+        yield from self.other_rows()
         yield from self.tests()
         yield from self.history()
 
@@ -143,6 +147,44 @@ class Bench:
         else:
             yield Figure(f"{strategy}, {rows} rows, what tranche adds", found.added, "s", 0.5)
 
+    def first_time(self) -> Iterator[Figure]:
+        """Slices that were not there before, as on most days."""
+        keys = [f"2025-01-{day:02}" for day in range(1, 32)]
+        found = self.rounds(
+            "replace_large_theirs",
+            lambda: self.by_hand("replace", "replace_large_theirs", "large_after", keys[-1]),
+            "replace_large_ours",
+            lambda: self.run("replace_large_ours", key=keys[-1]),
+            *_ROUNDS["replace", "large"],
+            after_each=keys.pop,
+        )
+        what = f"replace, {LARGE:,} rows, a slice that is new"
+        yield Figure(f"{what}, tranche / hand-written", found.ratio, "×", 1.15)
+
+    def other_rows(self) -> Iterator[Figure]:
+        """Slices that are written again, each time with other rows."""
+        self.number = 0
+
+        def turn() -> None:
+            self.number += 1
+            self.script("replace_large_ours", "", "large_after", select=self.select())
+
+        turn()
+        found = self.rounds(
+            "replace_large_theirs",
+            lambda: self.by_hand("replace", "replace_large_theirs", "large_after"),
+            "replace_large_ours",
+            lambda: self.run("replace_large_ours"),
+            *_ROUNDS["replace", "large"],
+            after_each=turn,
+        )
+        self.number = 0
+        what = f"replace, {LARGE:,} rows, by other rows"
+        yield Figure(f"{what}, tranche / hand-written", found.ratio, "×", 1.15)
+
+    def select(self) -> str:
+        return _SELECT.replace("amount", f"amount + {self.number} AS amount", self.number > 0)
+
     def tests(self) -> Iterator[Figure]:
         self.script("untested", "", "large_after")
         self.script("tested", "", "large_after", TESTS)
@@ -162,7 +204,7 @@ class Bench:
         ):
             self.source(name, KEYS, change)
         self.script("history_ours", " key=id history", "keys_before", partitioned=False)
-        self.run("history_ours", key=False)
+        self.run("history_ours", key=None)
         self.spark.sql(
             "CREATE TABLE main.default.history_theirs USING iceberg AS SELECT *,"
             " now() AS valid_from, CAST(NULL AS TIMESTAMP) AS valid_to, true AS is_current"
@@ -173,7 +215,7 @@ class Bench:
             "history_theirs",
             lambda: self.spark.sql(_HISTORY),
             "history_ours",
-            lambda: self.run("history_ours", key=False),
+            lambda: self.run("history_ours", key=None),
             1,
             5,
         )
@@ -188,6 +230,7 @@ class Bench:
         by_us: Callable[[], object],
         warm_up: int,
         rounds: int,
+        after_each: Callable[[], object] = lambda: None,
     ) -> Rounds:
         """Both in turn, each from where its table was; who is first changes from round to round."""
         start = {name: self.snapshot(name) for name in (theirs, ours)}
@@ -201,6 +244,7 @@ class Bench:
                 act()
                 if number >= warm_up:
                     times[name].append(time.perf_counter() - began)
+            after_each()
         return Rounds(times[theirs], times[ours])
 
     def snapshot(self, table: str) -> int:
@@ -216,13 +260,13 @@ class Bench:
                 f"CALL main.system.rollback_to_snapshot('default.{table}', {snapshot})"
             ).collect()
 
-    def by_hand(self, strategy: str, table: str, source: str) -> None:
+    def by_hand(self, strategy: str, table: str, source: str, day: str = DAY) -> None:
         name = f"main.default.{table}"
-        select = _SELECT.format(source=f"main.default.{source}")
-        rows = self.spark.sql(select).withColumn("day", F.lit(DAY))
+        select = self.select().format(source=f"main.default.{source}")
+        rows = self.spark.sql(select).withColumn("day", F.lit(day))
         match strategy:
             case "replace":
-                rows.writeTo(name).options(**BEST).overwrite(F.col("day") == F.lit(DAY))
+                rows.writeTo(name).options(**BEST).overwrite(F.col("day") == F.lit(day))
             case "append":
                 rows.writeTo(name).options(**BEST).append()
             case _:
@@ -233,17 +277,23 @@ class Bench:
                 )
 
     def script(
-        self, name: str, words: str, source: str, tests: str = "", *, partitioned: bool = True
+        self,
+        name: str,
+        words: str,
+        source: str,
+        tests: str = "",
+        *,
+        partitioned: bool = True,
+        select: str = _SELECT,
     ) -> None:
         header = "-- pipeline\n" + ("-- partitioned daily\n" if partitioned else "")
-        text = f"{header}-- materialize lake://main/{name}{words}\n{tests}{_SELECT.format(source=source)}"
+        query = select.format(source=source)
+        text = f"{header}-- materialize lake://main/{name}{words}\n{tests}{query}"
         (self.folder / "pipelines" / f"{name}.sql").write_text(text)
 
-    def run(self, name: str, *, key: bool = True) -> None:
+    def run(self, name: str, *, key: str | None = DAY) -> None:
         project = service.open_project(self.folder)
-        request = Request(
-            target=name, fire_time=service.now(), partition=DAY if key else None, only=True
-        )
+        request = Request(target=name, fire_time=service.now(), partition=key, only=True)
         plan = service.plan(project, request, self.store)
         result = service.run(plan, self.engine, self.store)
         if result.status != "succeeded":

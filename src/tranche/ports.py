@@ -42,6 +42,14 @@ class Work:
     fire_time: datetime
     rows: object = None
     """A frame of the engine's own, where no script says what to write."""
+    past: tuple[Materialization, ...] | None = None
+    """Earlier successes of its key, the latest first, whose rows the new ones may turn out to be;
+    None if nobody has looked."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether it may matter that the rows are those of an earlier time."""
+        return self.past is None or bool(self.past)
 
 
 @dataclass(frozen=True, slots=True)

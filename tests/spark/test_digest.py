@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tranche.model.digest import is_of_rows
+from tranche.testing import MemoryStore
+
 if TYPE_CHECKING:
     from .conftest import Bench
 
@@ -106,3 +109,66 @@ def test_many_rows_do_not_overflow(bench: Bench) -> None:
     rows = digest(bench, "SELECT id FROM range(200000)")
     assert rows == digest(bench, "SELECT 199999 - id AS id FROM range(200000)")
     assert rows.startswith("30d40-")
+
+
+ROWS = "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t(id, name)"
+OTHERS = "SELECT * FROM VALUES (1, 'a'), (2, 'c') AS t(id, name)"
+SCRIPT = """\
+-- pipeline
+-- partitioned daily
+-- materialize lake://main/@t
+"""
+
+
+class Runs:
+    """Runs scripts for one key, with a ledger."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.store = MemoryStore()
+
+    def __call__(self, query: str) -> str | None:
+        step, _ = self.bench.ran(f"{SCRIPT}{query}", self.store, partition="2026-05-16")
+        assert step.record.status == "succeeded", step.record.error
+        asset = f"lake://main/{self.bench.schema}.t"
+        state = self.store.partition(asset, "2026-05-16")
+        assert state is not None
+        return state.digest
+
+
+def test_a_first_write_has_nothing_to_be_compared_with(bench: Bench) -> None:
+    digest = Runs(bench)(ROWS)
+    assert digest is not None and not is_of_rows(digest)
+
+
+def test_the_same_rows_by_another_query_have_the_digest_of_the_first(bench: Bench) -> None:
+    run = Runs(bench)
+    assert run(ROWS) == run(f"{ROWS} ORDER BY id DESC")
+
+
+def test_other_rows_have_another_digest_and_keep_it(bench: Bench) -> None:
+    run = Runs(bench)
+    first, other = run(ROWS), run(OTHERS)
+    assert first != other is not None and is_of_rows(other)
+    assert run(f"{OTHERS} ORDER BY id") == other
+
+
+def test_what_is_made_of_the_same_again_has_the_digest_it_had(bench: Bench) -> None:
+    run = Runs(bench)
+    first, other = run(ROWS), run(OTHERS)
+    assert run(ROWS) == first != other
+
+
+def test_what_may_differ_is_looked_at_though_it_is_made_of_the_same(bench: Bench) -> None:
+    run = Runs(bench)
+    first = run("SELECT uuid() AS id")
+    second = run("SELECT uuid() AS id")
+    assert first != second is not None and is_of_rows(second)
+
+
+def test_rows_that_cannot_be_read_any_more_count_as_others(bench: Bench) -> None:
+    run = Runs(bench)
+    first = run(ROWS)
+    bench.sql("DROP TABLE @t")
+    again = run(f"{ROWS} ORDER BY id")
+    assert first != again is not None and is_of_rows(again)

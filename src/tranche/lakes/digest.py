@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -22,6 +22,7 @@ from pyspark.sql.types import (
     MapType,
     ShortType,
     StringType,
+    StructField,
     StructType,
     TimestampType,
     VariantType,
@@ -49,10 +50,7 @@ class Watch:
     @property
     def digest(self) -> str | None:
         """None if it could not be told."""
-        rows, total = self.rows, self.observation.get["sum"]
-        if total is None:
-            return NO_ROWS if rows == 0 else None
-        return digest_text(rows, total + rows * self.columns)
+        return _digest(self.rows, self.observation.get["sum"], self.columns)
 
 
 def watched(frame: DataFrame, columns: StructType) -> tuple[DataFrame, Watch]:
@@ -62,13 +60,35 @@ def watched(frame: DataFrame, columns: StructType) -> tuple[DataFrame, Watch]:
     around zero, so that a sum of them stays small however many rows there are; only that of many
     millions of equal rows overflows, and then there is no digest.
     """
-    fields = sorted(columns, key=lambda field: field.name)
-    values = ", ".join(_value(field.name, field.dataType) for field in fields)
-    total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
     observation = Observation()
-    seen = frame.observe(observation, F.expr("count(1)").alias("rows"), F.expr(total).alias("sum"))
-    kinds = (f"{field.name}\0{_kind(field.dataType)}" for field in fields)
-    return seen, Watch(observation, _number("\0".join(kinds)))
+    return frame.observe(observation, *_sums(columns)), Watch(observation, _columns(columns))
+
+
+def digest_of(frame: DataFrame, columns: StructType) -> str | None:
+    """The same for rows that are there; it goes over them."""
+    (found,) = frame.agg(*_sums(columns)).collect()
+    return _digest(found["rows"], found["sum"], _columns(columns))
+
+
+def _sums(columns: StructType) -> tuple[Column, Column]:
+    values = ", ".join(_value(field.name, field.dataType) for field in _in_order(columns))
+    total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
+    return F.expr("count(1)").alias("rows"), F.expr(total).alias("sum")
+
+
+def _columns(columns: StructType) -> int:
+    kinds = (f"{field.name}\0{_kind(field.dataType)}" for field in _in_order(columns))
+    return _number("\0".join(kinds))
+
+
+def _in_order(columns: StructType) -> list[StructField]:
+    return sorted(columns, key=lambda field: field.name)
+
+
+def _digest(rows: int, total: int | None, columns: int) -> str | None:
+    if total is None:
+        return NO_ROWS if rows == 0 else None
+    return digest_text(rows, total + rows * columns)
 
 
 def _value(name: str, type_: DataType) -> str:

@@ -53,6 +53,7 @@ from tranche.script.binding import (
     quoted,
     values_of,
 )
+from tranche.script.repeatable import repeatable
 
 RESULT_LIMIT = 1_000
 """How many rows a script that materializes nothing returns at most."""
@@ -106,6 +107,9 @@ class Execution:
 
     def stage_rows(self, writer: SliceWriter, rows: DataFrame) -> Staged:
         self.writer = writer
+        writer.latest = next(iter(self.work.past or ()), None)
+        writer.known = self.known_digest()
+        writer.comparing = self.work.compares and writer.known is None
         tests = self.step.script.annotations.data_tests
         around = UnderTest(self, writer.target)
         if tests:
@@ -115,6 +119,18 @@ class Execution:
         if candidate.rows is not None:
             results = run_data_tests(candidate.rows, tests, around)
         return Staged(sources=self.sources, tests=results, warnings=candidate.warnings)
+
+    def known_digest(self) -> str | None:
+        """The digest of the rows, if the same script has made a slice of the same before."""
+        script = self.step.script
+        unsure = self.work.rows is not None or None in self.pinned.values()
+        if unsure or not repeatable(script):
+            return None
+        for entry in self.work.past or ():
+            read = {given.asset: given.snapshot for given in entry.inputs}
+            if entry.fingerprint == script.fingerprint and read == self.sources:
+                return entry.digest
+        return None
 
     def writer_for(self, made: Materialize) -> SliceWriter:
         target = target_of(self.step, made)

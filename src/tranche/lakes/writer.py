@@ -15,13 +15,14 @@ from pyspark.sql.types import StructType
 from tranche.errors import CommitLost
 from tranche.lakes.columns import Fit, alter, captured, check_columns, fit
 from tranche.lakes.commit import Commit
-from tranche.lakes.digest import Watch, watched
+from tranche.lakes.digest import Watch, digest_of, watched
 from tranche.lakes.iceberg import (
     ADDED,
     Snapshot,
     TableFacts,
     at_snapshot,
     existing_columns,
+    has_snapshot,
     make_namespace,
     only_commit_since,
     published,
@@ -45,7 +46,9 @@ from tranche.lakes.publishing import allow_staging, pick, staged_snapshot, stagi
 from tranche.lakes.racing import until_committed
 from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
+from tranche.model.digest import is_of_rows
 from tranche.model.layout import Transform, canonical
+from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written
 from tranche.script.binding import quoted
@@ -95,6 +98,12 @@ class SliceWriter:
         """The snapshot before the write, and how many rows the slice had."""
         self.idle = False
         """Whether it is known already that there is nothing to write."""
+        self.comparing = False
+        """Whether rows are digested on their way, to tell if they are those of an earlier time."""
+        self.latest: Materialization | None = None
+        """What the slice is now, with which they are compared."""
+        self.known: str | None = None
+        """The digest of the rows, where it is known without looking at them."""
         self.watch: Watch | None = None
         self.layout: tuple[Transform, ...] | None = None
         """What the script asks for, as the table spells it."""
@@ -277,7 +286,10 @@ class SliceWriter:
         return fitted
 
     def watched(self, rows: DataFrame, columns: StructType) -> DataFrame:
-        """The rows, and with their write comes the digest of these columns."""
+        """The rows; with their write comes the digest of these columns, if somebody wants it."""
+        self.watch = None
+        if not self.comparing:
+            return rows
         seen, self.watch = watched(rows, columns)
         return seen
 
@@ -371,16 +383,35 @@ class SliceWriter:
         )
 
     def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
-        watch = self.watch
-        # A task that ran twice was counted twice; the table counts what it holds.
-        sound = watch is not None and watch.rows == commit.count(ADDED)
         return Written(
             rows=self.rows_of(snapshot, commit),
             snapshot=snapshot,
             committed_at=at,
-            digest=watch.digest if watch is not None and sound else None,
+            digest=self.known or self.digest(commit),
             columns=self.columns(),
         )
+
+    def digest(self, commit: Snapshot) -> str | None:
+        watch = self.watch
+        # A task that ran twice was counted twice; the table counts what it holds.
+        if watch is None or watch.rows != commit.count(ADDED):
+            return None
+        held = self.latest
+        if held is None or held.digest is None or is_of_rows(held.digest):
+            return watch.digest
+        # It was written when there was nothing to compare with.
+        same = held.rows == watch.rows and self.digest_then(held) == watch.digest
+        return held.digest if same else watch.digest
+
+    def digest_then(self, held: Materialization) -> str | None:
+        """The digest of what the slice was; None if that cannot be told any more."""
+        if held.snapshot is None or not has_snapshot(self.session, self.table, held.snapshot):
+            return None
+        then = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, held.snapshot)}")  # noqa: S608
+        if (PARTITION_COLUMN in then.columns) != self.target.sliced:
+            return None
+        rows = self.only_slice(then)
+        return digest_of(rows, rows.schema)
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         return captured(self.fit.rows.schema, self.managed)

@@ -15,6 +15,14 @@ def digest_text(rows: int, total: int) -> str:
     return f"{rows:x}-{total & _WORD:x}"
 
 
+_SNAPSHOT = "snapshot "
+
+
 def digest_of_snapshot(snapshot: str | None) -> str | None:
     """Stands for rows that nobody has gone over: another snapshot counts as other rows."""
-    return None if snapshot is None else f"snapshot {snapshot}"
+    return None if snapshot is None else f"{_SNAPSHOT}{snapshot}"
+
+
+def is_of_rows(digest: str) -> bool:
+    """Whether somebody went over the rows for it."""
+    return not digest.startswith(_SNAPSHOT)

@@ -157,7 +157,13 @@ class Attempts:
         return None if whole or self.step.restores is not None else self.step.partition
 
     def attempt(self, attempt: Attempt) -> StepResult:
-        work = Work(step=self.step, attempt=attempt, fire_time=self.fire_time, rows=self.rows)
+        work = Work(
+            step=self.step,
+            attempt=attempt,
+            fire_time=self.fire_time,
+            rows=self.rows,
+            past=ledger.past(self.step, self.store),
+        )
         result: StepResult | None = None
         try:
             with self.engine.attempt(work) as trial:

@@ -16,6 +16,8 @@ from tranche.run.ids import new_id
 
 _LOG = 1_000
 """How many entries of a key are looked at, to find the one that holds again."""
+_PAST = 20
+"""How many entries of a key are looked at, to find one that was made of the same."""
 
 
 def expected(
@@ -109,10 +111,18 @@ def published(
 
 
 def _digest(written: Written, before: PartitionState | None) -> str | None:
-    held = written.digest
+    digest = written.digest
     if not written.changed and before is not None and before.materialization is not None:
-        held = before.digest
-    return held or digest_of_snapshot(written.snapshot)
+        digest = before.digest
+    return digest or digest_of_snapshot(written.snapshot)
+
+
+def past(step: Step, state: StateReader) -> tuple[Materialization, ...]:
+    """The latest successes of the step's key."""
+    if step.script.asset is None or step.restores is not None:
+        return ()
+    log = state.materializations(str(step.script.asset), step.partition, limit=_PAST)
+    return tuple(entry for entry in log if entry.status == "succeeded")
 
 
 def pinned_inputs(step: Step, state: StateReader) -> tuple[Input, ...]:
