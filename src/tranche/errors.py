@@ -36,7 +36,10 @@ The tree::
     │   ├── SourceMissing            a table or file that is not there
     │   ├── ColumnsRejected          columns that do not fit the table, or reserved names
     │   ├── RowsRejected             rows that a strategy cannot take, such as two with one key
-    │   ├── StatementFailed          a statement that Spark refused or that broke while running
+    │   ├── RangeRefused             a query that cannot be asked for several keys at once
+    │   ├── KeysFailed               some keys of a slice of several cannot be written, each for its reason
+    │   ├── StatementFailed          a statement that broke while running
+    │   │   └── StatementRejected    one that Spark does not understand, whatever the data
     │   ├── CommitLost               other writers won every race for the commit
     │   └── CommitUnknown            nobody said whether the commit arrived
     ├── StateError                   the store could not do it
@@ -48,7 +51,7 @@ The tree::
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -231,8 +234,24 @@ class RowsRejected(EngineError):
     """Rows that a strategy cannot take, such as two with one key."""
 
 
+class RangeRefused(EngineError):
+    """A query that cannot be asked for several keys at once."""
+
+
+class KeysFailed(EngineError):
+    """Some keys of a slice of several cannot be written, each for its own reason."""
+
+    def __init__(self, errors: Mapping[str, TrancheError]) -> None:
+        super().__init__(f"{len(errors)} keys cannot be written")
+        self.errors = dict(errors)
+
+
 class StatementFailed(EngineError):
     """A statement that Spark refused or that broke while running."""
+
+
+class StatementRejected(StatementFailed):
+    """A statement that Spark does not understand, whatever the data."""
 
 
 class CommitLost(EngineError):

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tranche.model.asset import LakeTable
+from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.explanation import Scanned
@@ -19,6 +20,7 @@ from tranche.model.run import (
     Attempt,
     Claim,
     Materialization,
+    Outcome,
     PartitionState,
     Run,
     RunStatus,
@@ -46,6 +48,9 @@ class Work:
     """Earlier successes of its key, the latest first, whose rows the new ones may turn out to be;
     None if nobody has looked."""
 
+    standing: Mapping[str, PartitionState] = field(default_factory=dict)
+    """Of a slice of several keys, where those stand that were there before."""
+
     @property
     def compares(self) -> bool:
         """Whether it may matter that the rows are those of an earlier time."""
@@ -68,11 +73,22 @@ class Staged:
     sources: Mapping[str, str] = field(default_factory=dict)
     """The snapshot at which each table was read, by address."""
     tests: tuple[DataTestResult, ...] = ()
+    key_tests: Mapping[str, tuple[DataTestResult, ...]] = field(default_factory=dict)
+    """The same for each key of a slice of several."""
     warnings: tuple[str, ...] = ()
     restored: tuple[Restored, ...] = ()
     """The keys that a rollback changes."""
     lineage: frozenset[str] = frozenset()
     """The snapshot that a rollback goes back to, and all that it was built on."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenKey:
+    """What readers see of one key of a slice of several."""
+
+    rows: int | None
+    digest: str | None = None
+    changed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +104,8 @@ class Written:
     committed_at: datetime | None = None
     """When the table says that its readers could see it."""
     columns: Columns = ()
+    keys: Mapping[str, WrittenKey] = field(default_factory=dict)
+    """Each key of a slice of several that was published."""
     result: Rows | None = None
     """The rows of a script that materializes nothing."""
 
@@ -130,8 +148,11 @@ class Trial(Protocol):
         """Does the work up to the point where readers would see it, and tests it."""
         ...
 
-    def publish(self) -> Written:
-        """Lets readers see the slice, in one commit and at most once."""
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
+        """Lets readers see the slice, in one commit and at most once.
+
+        Of a slice of several keys, some can be left out: they stay what they were.
+        """
         ...
 
 
@@ -147,7 +168,9 @@ class Engine(Protocol):
 
     def attempt(self, work: Work) -> AbstractContextManager[Trial]: ...
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
         """What a table has of an attempt that nobody waits for any more.
 
         None if it did not publish anything, and never will: what it staged is removed.
@@ -246,12 +269,28 @@ class StateReader(PartitionReader, Protocol):
         """The tests of an entry that something violated, with their samples."""
         ...
 
+    def standing(
+        self, asset: str, keys: Sequence[str | None]
+    ) -> Mapping[str | None, PartitionState]:
+        """Where these keys of an asset stand; those that nobody ever tried are missing."""
+        ...
+
+    def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
+        """How the latest attempt ended at each key whose ordinal lies in [start, end)."""
+        ...
+
     def staged(self, attempt: str) -> Sequence[Materialization]:
         """What an attempt was about to publish."""
         ...
 
     def used(self, asset: str, *, since: datetime) -> Sequence[str]:
         """The snapshots of an asset that entries since then name, as their own or as an input's."""
+        ...
+
+    def backfill(self, backfill: str) -> Backfill | None: ...
+
+    def backfills(self, *, limit: int) -> Sequence[Backfill]:
+        """The latest first, without their keys."""
         ...
 
     def running(self) -> Sequence[Run]:
@@ -280,6 +319,21 @@ class StateStore(StateReader, Protocol):
     def finish_run(
         self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
     ) -> None: ...
+
+    def begin_backfill(self, backfill: Backfill) -> None:
+        """Records a backfill with its work list."""
+        ...
+
+    def change_backfill(
+        self,
+        backfill: str,
+        *,
+        status: BackfillStatus,
+        run: str | None = None,
+        at: datetime | None = None,
+    ) -> None:
+        """Says where a backfill stands, and which run works on it; `at` is when it ended."""
+        ...
 
     def begin_attempt(
         self, attempt: Attempt, *, asset: str | None = None, keys: Sequence[str | None] = ()

@@ -47,7 +47,9 @@ class MemoryEngine:
         self.executed.append(work.step)
         yield MemoryTrial(self, work)
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
         return self.published.get(attempt.id)
 
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
@@ -114,7 +116,7 @@ class MemoryTrial:
         self.rows = tuple(answer(self.work.step)) if answer is not None else ()
         return Staged()
 
-    def publish(self) -> Written:
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         step = self.work.step
         rows = self.rows
         if step.script.asset is None:

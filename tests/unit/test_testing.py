@@ -8,7 +8,7 @@ import pytest
 
 from tranche.errors import SourceMissing, UnknownSnapshot
 from tranche.model.asset import LakeTable
-from tranche.model.plan import Step
+from tranche.model.plan import SliceKey, Step
 from tranche.model.run import Attempt
 from tranche.ports import Engine, Work
 from tranche.script.lakes import Lakes
@@ -25,7 +25,7 @@ def publish(engine: Engine, run: str, at: datetime) -> None:
         "a", "pipelines/a.sql", text, Lakes(frozenset({"main"}), "main")
     ).script
     assert script is not None
-    step = Step(position=0, script=script, partition="2026-05-16")
+    step = Step(position=0, script=script, slice=(SliceKey(partition="2026-05-16"),))
     attempt = Attempt(id=run, run=run, position=0, number=1, status="running", started_at=at)
     with engine.attempt(Work(step=step, attempt=attempt, fire_time=at)) as trial:
         trial.stage()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
@@ -24,6 +24,8 @@ from tranche.model.data_test import (
     ScriptTest,
     Unique,
 )
+from tranche.model.rows import Rows
+from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
 
 SAMPLE = 20
@@ -95,6 +97,104 @@ def run_data_tests(
         around.located(test.line, partial(_result, rows, test, check, counts.get(number)))
         for number, (test, check) in enumerate(zip(tests, checks, strict=True))
     )
+
+
+def run_data_tests_by_key(
+    rows: DataFrame, tests: Sequence[DataTest], around: Surroundings, keys: Sequence[str]
+) -> dict[str, tuple[DataTestResult, ...]]:
+    """The results for each key of rows that say of which they are, counted in one query."""
+    lines = [test.line for test in tests]
+    found = around.located(lines[0], lambda: _counts_by_key(rows, tests, around))
+    results: dict[str, list[DataTestResult]] = {key: [] for key in keys}
+    for number, test in enumerate(tests):
+        counts = found.get(number, {})
+        samples: dict[str, Rows] = {}
+        if counts:
+            violating = _violating(rows, test, around)
+            samples = around.located(test.line, partial(_samples, violating, list(counts)))
+        for key in keys:
+            results[key].append(
+                DataTestResult(
+                    test=str(test),
+                    severity=test.severity,
+                    violations=counts.get(key, 0),
+                    sample=samples.get(key),
+                )
+            )
+    return {key: tuple(each) for key, each in results.items()}
+
+
+def _counts_by_key(
+    rows: DataFrame, tests: Sequence[DataTest], around: Surroundings
+) -> dict[int, dict[str, int]]:
+    """How many rows of each key fail each test; keys without any are missing."""
+    key, number = F.col(PARTITION_COLUMN), F.count(F.lit(1))
+    parts: list[DataFrame] = []
+    rowwise: dict[int, Column] = {}
+    for position, test in enumerate(tests):
+        check = _check(rows, test, around)
+        if isinstance(check, _Rowwise):
+            rowwise[position] = check.violated
+            continue
+        grouped = _violating(rows, test, around).groupBy(key.alias("key"))
+        parts.append(
+            grouped.agg(number.alias("violations")).select(
+                F.lit(position).alias("test"), "key", "violations"
+            )
+        )
+    if rowwise:
+        counts = F.array(
+            *(
+                F.struct(F.lit(n).alias("test"), F.count_if(violated).alias("violations"))
+                for n, violated in rowwise.items()
+            )
+        )
+        each = rows.groupBy(key.alias("key")).agg(counts.alias("all"))
+        parts.append(
+            each.select("key", F.inline("all"))
+            .where(F.col("violations") > 0)
+            .select("test", "key", "violations")
+        )
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.unionAll(part)
+    found: dict[int, dict[str, int]] = {}
+    for row in whole.collect():
+        found.setdefault(row["test"], {})[row["key"]] = int(row["violations"])
+    return found
+
+
+def _violating(rows: DataFrame, test: DataTest, around: Surroundings) -> DataFrame:
+    """The rows that fail a test, with their keys."""
+    match _check(rows, test, around):
+        case _Rowwise(violated):
+            return rows.where(violated)
+        case _Setwise() if isinstance(test.rule, Unique):
+            place = Place(around.path, test.line)
+            column = _column(rows, test.rule.column, test, place)
+            number = F.count(F.lit(1)).over(Window.partitionBy(F.col(PARTITION_COLUMN), column))
+            counted = rows.where(column.isNotNull()).withColumn("_tranche_number", number)
+            return counted.where(F.col("_tranche_number") > 1).drop("_tranche_number")
+        case _Setwise(_, violating, _) | _Scripted(violating):
+            return violating
+
+
+def _samples(violating: DataFrame, keys: Sequence[str]) -> dict[str, Rows]:
+    """Some rows of each key, from one query."""
+    order = Window.partitionBy(PARTITION_COLUMN).orderBy(F.lit(1))
+    some = violating.where(F.col(PARTITION_COLUMN).isin(list(keys)))
+    some = some.withColumn("_tranche_number", F.row_number().over(order))
+    some = some.where(F.col("_tranche_number") <= SAMPLE + 1).drop("_tranche_number")
+    found = fetch(some.select(PARTITION_COLUMN, "*"), (SAMPLE + 1) * len(keys))
+    columns = tuple(column for column in found.columns[1:] if column[0] != PARTITION_COLUMN)
+    at = next(n for n, column in enumerate(found.columns) if n and column[0] == PARTITION_COLUMN)
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for row in found.values:
+        rows.setdefault(row[0], []).append((*row[1:at], *row[at + 1 :]))
+    return {
+        key: Rows(columns, tuple(values[:SAMPLE]), more=len(values) > SAMPLE)
+        for key, values in rows.items()
+    }
 
 
 def _checks(rows: DataFrame, tests: Sequence[DataTest], around: Surroundings) -> list[_Check]:

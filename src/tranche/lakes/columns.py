@@ -84,7 +84,8 @@ def fit(
         raise _other_unit(target)
     for name in managed:
         have.pop(name, None)
-    give = {field.name.lower(): field for field in rows.schema.fields}
+    given = [field for field in rows.schema.fields if field.name != PARTITION_COLUMN]
+    give = {field.name.lower(): field for field in given}
     change = column_change(captured(existing, managed), captured(rows.schema, managed))
     warnings: list[str] = []
     if target.rebuilds and change and target.policy != "ignore":
@@ -154,11 +155,14 @@ def promotes(held: DataType, wanted: DataType) -> bool:
 
 
 def _selected(rows: DataFrame, wanted: Sequence[StructField]) -> DataFrame:
-    """The rows with these columns; most have them already."""
-    if [(f.name, f.dataType) for f in rows.schema] == [(f.name, f.dataType) for f in wanted]:
+    """The rows with these columns; most have them already. Their key stays, if they have one."""
+    key = [field for field in rows.schema.fields if field.name == PARTITION_COLUMN]
+    have = [(f.name, f.dataType) for f in rows.schema]
+    if have == [(f.name, f.dataType) for f in (*wanted, *key)]:
         return rows
     give = {field.name.lower(): field for field in rows.schema.fields}
-    return rows.select(*(_column(field, give.get(field.name.lower())) for field in wanted))
+    columns = [_column(field, give.get(field.name.lower())) for field in wanted]
+    return rows.select(*columns, *(F.col(field.name) for field in key))
 
 
 def _column(wanted: StructField, given: StructField | None) -> Column:

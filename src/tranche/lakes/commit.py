@@ -20,8 +20,9 @@ class Commit:
 
     @property
     def publication(self) -> str:
-        """One for all attempts of a step: Iceberg lets it become visible once."""
-        return f"{self.attempt.run}.{self.attempt.position}"
+        """One for all attempts at the same keys of a step: Iceberg lets it become visible once."""
+        part = f".{self.attempt.part}" if self.attempt.part else ""
+        return f"{self.attempt.run}.{self.attempt.position}{part}"
 
     def properties(self) -> dict[str, str]:
         """What the snapshot's summary gets."""

@@ -70,6 +70,13 @@ def digest_of(frame: DataFrame, columns: StructType) -> str | None:
     return _digest(found["rows"], found["sum"], _columns(columns))
 
 
+def digests_of(frame: DataFrame, columns: StructType, by: str) -> dict[str, str | None]:
+    """The same for each value of a column."""
+    found = frame.groupBy(by).agg(*_sums(columns)).collect()
+    names = _columns(columns)
+    return {row[by]: _digest(row["rows"], row["sum"], names) for row in found}
+
+
 def _sums(columns: StructType) -> tuple[Column, Column]:
     values = ", ".join(_value(field.name, field.dataType) for field in _in_order(columns))
     total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"

@@ -85,9 +85,11 @@ class SparkEngine:
             if isinstance(trial, Execution):
                 sent += (statement.text for statement in trial.sent)
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
-            return recovered(session, table, partition, Commit(attempt))
+            return recovered(session, table, keys, Commit(attempt))
 
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
         with self._session("UTC", f"maintain {table}") as session:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tranche.errors import NotBuiltYet, Place, SourceMissing
-from tranche.lakes.audit import check_data_tests, run_data_tests
+from tranche.errors import NotBuiltYet, Place, RangeRefused, SourceMissing
+from tranche.lakes.audit import check_data_tests, run_data_tests, run_data_tests_by_key
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import commit_of
 from tranche.lakes.failures import comes_from_spark, explained
@@ -24,17 +25,17 @@ from tranche.lakes.iceberg import (
     table_facts,
 )
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
+from tranche.lakes.ranging import keys_view, range_files, range_rows, takes_key
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
-from tranche.lakes.target import target_of
+from tranche.lakes.target import Target, target_of
 from tranche.lakes.under_test import UnderTest, expected_rows
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import LakeTable
-from tranche.model.data_test import DataTestResult
 from tranche.model.explanation import FilesView, SentStatement
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
-from tranche.model.statement import FileHole, Statement, TableHole
+from tranche.model.statement import FileHole, ImpliedHole, Statement, TableHole
 from tranche.model.strategy import (
     Append,
     History,
@@ -45,6 +46,7 @@ from tranche.model.strategy import (
 )
 from tranche.ports import Staged, Work, Written
 from tranche.script.binding import (
+    Bound,
     bind,
     current_rows,
     escaped_path,
@@ -53,6 +55,7 @@ from tranche.script.binding import (
     quoted,
     values_of,
 )
+from tranche.script.ranges.ranged import key_type, only_key_by_key
 from tranche.script.repeatable import repeatable
 
 RESULT_LIMIT = 1_000
@@ -91,6 +94,8 @@ class Execution:
         if made is not None and self.work.rows is not None:
             writer = self.writer_for(made)
             return self.stage_rows(writer, frame_of(self.session, self.work.rows))
+        if self.step.is_range:
+            self.check_range(made)
         for statement in script.setup:
             self.sql(statement)
         if script.query is None:
@@ -102,23 +107,49 @@ class Execution:
             return Staged(sources=self.sources)
         # It looks at its table while the SELECT is made ready.
         writer = self.writer_for(made)
-        rows = self.sql(script.query)
+        rows = self.rows(script.query)
         return self.located(line, lambda: self.stage_rows(writer, rows))
+
+    def check_range(self, made: Materialize | None) -> None:
+        """What is known to go only key by key."""
+        reason = only_key_by_key(self.step.script)
+        if reason is not None:
+            raise RangeRefused(reason)
+        keys_view(self.session, self.range_keys)
+
+    @property
+    def range_keys(self) -> list[str]:
+        return [key for key in self.step.keys if key is not None]
+
+    @property
+    def key_type(self) -> str | None:
+        """The type of `$partition`, where the script declares it."""
+        return key_type(self.step.script)
+
+    def rows(self, query: Statement) -> DataFrame:
+        if not self.step.is_range:
+            return self.sql(query)
+        return range_rows(self, query, self.range_keys)
 
     def stage_rows(self, writer: SliceWriter, rows: DataFrame) -> Staged:
         self.writer = writer
+        writer.standing = self.work.standing
         writer.latest = next(iter(self.work.past or ()), None)
         writer.known = self.known_digest()
-        writer.comparing = self.work.compares and writer.known is None
+        writer.comparing = self.work.compares and writer.known is None and not self.step.is_range
         tests = self.step.script.annotations.data_tests
         around = UnderTest(self, writer.target)
         if tests:
             check_data_tests(expected_rows(writer, rows), tests, around)
         candidate = writer.stage(rows)
-        results: tuple[DataTestResult, ...] = ()
-        if candidate.rows is not None:
-            results = run_data_tests(candidate.rows, tests, around)
-        return Staged(sources=self.sources, tests=results, warnings=candidate.warnings)
+        staged = Staged(sources=self.sources, warnings=candidate.warnings)
+        if candidate.rows is None:
+            return staged
+        if self.step.is_range:
+            keys = self.range_keys
+            found = run_data_tests_by_key(candidate.rows, tests, around, keys)
+            return replace(staged, key_tests=found)
+        return replace(staged, tests=run_data_tests(candidate.rows, tests, around))
 
     def known_digest(self) -> str | None:
         """The digest of the rows, if the same script has made a slice of the same before."""
@@ -145,20 +176,27 @@ class Execution:
             case History(at=None):
                 kind, at = HistoryWriter, self.work.fire_time
             case History(at="partition"):
-                assert self.step.ordinal is not None
-                kind, at = SlicedHistoryWriter, self.step.ordinal
+                return self.sliced_history(target, tested=tested)
             case History():
                 kind, at = DatedHistoryWriter, self.work.fire_time
             case other:
                 raise NotBuiltYet(f"{other.name} into {target.table} cannot be run yet")
         return kind(self.session, target, self.commit, tested=tested, at=at)
 
-    def publish(self) -> Written:
+    def sliced_history(self, target: Target, *, tested: bool) -> SlicedHistoryWriter:
+        times = {
+            key.partition: key.ordinal
+            for key in self.step.slice
+            if key.partition is not None and key.ordinal is not None
+        }
+        return SlicedHistoryWriter(self.session, target, self.commit, tested=tested, times=times)
+
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         made = self.step.script.annotations.materialize
         if self.writer is not None:
             writer = self.writer
             line = self.step.script.query.line if self.step.script.query else 1
-            return self.located(line, writer.publish)
+            return self.located(line, lambda: writer.publish(leave_out))
         if self.result is not None:
             return Written(rows=len(self.result.values), result=self.result)
         for statement in self.step.script.setup:
@@ -180,10 +218,19 @@ class Execution:
         return Written(snapshot=facts.snapshot, columns=captured(facts.columns))
 
     def sql(
-        self, statement: Statement, table: Callable[[TableHole], str] | None = None
+        self,
+        statement: Statement,
+        table: Callable[[TableHole], str] | None = None,
+        implied: Callable[[ImpliedHole], Bound] | None = None,
     ) -> DataFrame:
         before = len(self.views)
-        bound = bind(statement, self.values, table=table or self.table, files=self.files)
+        bound = bind(
+            statement,
+            self.values,
+            table=table or self.table,
+            files=self.files,
+            implied=implied,
+        )
         parameters = dict(bound.parameters)
         self.sent.append(
             SentStatement(
@@ -272,15 +319,30 @@ class Execution:
 
     def files(self, hole: FileHole) -> str:
         """A temporary view over files."""
-        path = asked = file_path(hole, self.values)
+        name = files_view(len(self.views))
+        if self.step.is_range and takes_key(hole, self.key_type):
+            several = [(key, self.path_of(hole, key)) for key in self.range_keys]
+            self.views.append(FilesView(name, hole.format, several[0][1], hole.options))
+            rows = self.located(hole.line, lambda: range_files(self, hole, several))
+        else:
+            asked = file_path(hole, self.values)
+            self.views.append(FilesView(name, hole.format, asked, hole.options))
+            path = self.path_of(hole, self.values.key)
+            rows = self.located(hole.line, lambda: self.load(hole, [path]))
+        rows.createOrReplaceTempView(name)
+        return name
+
+    def path_of(self, hole: FileHole, key: str | None) -> str:
+        """Where the files of a key are, as Spark takes it."""
+        arguments = dict(self.values.arguments)
+        if self.key_type is not None and self.step.is_range:
+            arguments["partition"] = key
+        path = file_path(hole, replace(self.values, key=key, arguments=arguments))
         if path.startswith("s3:///"):
             raise NotBuiltYet(f"{path} cannot be read yet", "use s3a://<bucket>/… for now")
         if "://" not in path and not path.startswith("file:/"):
             path = self.local(hole, path)
-        name = files_view(len(self.views))
-        self.views.append(FilesView(name, hole.format, asked, hole.options))
-        self.located(hole.line, lambda: self.load(hole, path).createOrReplaceTempView(name))
-        return name
+        return path
 
     def local(self, hole: FileHole, path: str) -> str:
         """A path of the project; its own folder may hold characters that Spark reads as patterns."""
@@ -296,9 +358,12 @@ class Execution:
             return path
         return f"{escaped_path(self.settings.root)}/{path}"
 
-    def load(self, hole: FileHole, path: str) -> DataFrame:
+    def load(self, hole: FileHole, paths: list[str], *, merge: bool = False) -> DataFrame:
+        """The rows of files; `merge` takes the columns of all of them together."""
         reader = self.session.read.format(hole.format)
+        if merge:
+            reader = reader.option("mergeSchema", True)
         for name, value in hole.options:
             known = name.lower() == "schema"
             reader = reader.schema(value) if known else reader.option(name, value)
-        return reader.load(path)
+        return reader.load(paths)

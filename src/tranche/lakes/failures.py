@@ -15,6 +15,7 @@ from tranche.errors import (
     Place,
     SourceMissing,
     StatementFailed,
+    StatementRejected,
     TrancheError,
 )
 
@@ -105,7 +106,7 @@ def _classified(
         start = "; a relative one starts at the project folder" if path else ""
         return SourceMissing(f"nothing is at {_parameter(error, 'path')}", f"check the path{start}")
     if isinstance(error, AnalysisException):
-        return StatementFailed(_sentence(text), "correct the statement")
+        return StatementRejected(_sentence(text), "correct the statement")
     failure = StatementFailed(_sentence(text))
     failure.transient = any(name in text for name in _PASSING)
     return failure

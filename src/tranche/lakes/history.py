@@ -71,7 +71,7 @@ class HistoryWriter(SliceWriter):
         return fitted
 
     def parts(self, rows: DataFrame) -> VersionColumns:
-        return version_columns(self.strategy, rows.columns)
+        return version_columns(self.strategy, data_columns(rows))
 
     def first(self, rows: DataFrame) -> DataFrame:
         sound = guarded(rows, self.key)
@@ -130,8 +130,8 @@ class HistoryWriter(SliceWriter):
         finally:
             changes.unpersist()
 
-    def publish(self) -> Written:
-        written = super().publish()
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
+        written = super().publish(leave_out)
         make_current_view(self.session, self.table)
         return written
 
@@ -197,6 +197,11 @@ def version_columns(strategy: History, columns: Sequence[str]) -> VersionColumns
     return VersionColumns(
         tuple(name for name in columns if name.lower() in key), tuple(tracked), tuple(others)
     )
+
+
+def data_columns(rows: DataFrame) -> list[str]:
+    """The columns of the data; rows of several keys also say of which they are."""
+    return [name for name in rows.columns if name != PARTITION_COLUMN]
 
 
 def ordered(rows: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrameWriterV2, Row, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tranche.lakes.commit import Commit
@@ -46,6 +47,9 @@ WHERE s.summary['tranche.attempt'] = :attempt OR s.summary['wap.id'] = :publicat
 """
 _FILES = """\
 SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} = :key
+"""
+_KEY_FILES = """\
+SELECT partition.{} AS key, record_count, content FROM {}.files VERSION AS OF {}
 """
 _TOTALS = "SELECT summary FROM {}.snapshots WHERE snapshot_id = :snapshot"
 
@@ -198,6 +202,22 @@ def slice_rows(
     if any(file["content"] != 0 for file in files):
         return None
     return sum(int(file["record_count"]) for file in files)
+
+
+def key_rows(
+    session: SparkSession, table: LakeTable, keys: Sequence[str], snapshot: str
+) -> dict[str, int] | None:
+    """How many rows each key has, as `slice_rows` tells it; keys without rows are missing."""
+    files = session.sql(_KEY_FILES.format(PARTITION_COLUMN, quoted(table), int(snapshot)))
+    found = (
+        files.where(F.col("key").isin(list(keys)))
+        .groupBy("key")
+        .agg(F.sum("record_count").alias("rows"), F.max("content").alias("content"))
+        .collect()
+    )
+    if any(row["content"] != 0 for row in found):
+        return None
+    return {row["key"]: int(row["rows"]) for row in found}
 
 
 def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool:

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from tranche.errors import ColumnsRejected, RowsRejected
 from tranche.lakes.rows import fetch
+from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
 
 REFUSAL = "TRANCHE_BAD_KEY"
@@ -59,6 +60,20 @@ def bad_keys(rows: DataFrame, key: Sequence[str]) -> RowsRejected | None:
         f"{what} {name}: {'; '.join(samples)}{more}",
         "make the SELECT return one row for each key, and none without",
     )
+
+
+def bad_key_slices(rows: DataFrame, key: Sequence[str]) -> dict[str, RowsRejected]:
+    """What is wrong with the keys of rows in each slice that has something wrong."""
+    columns = [F.col(PARTITION_COLUMN), *(F.col(quoted_name(name)) for name in key)]
+    grouped = rows.groupBy(*columns).agg(F.count(F.lit(1)).alias("_tranche_number"))
+    bad = grouped.where((F.col("_tranche_number") > 1) | _absent(columns[1:]))
+    slices = [row[0] for row in bad.select(PARTITION_COLUMN).distinct().collect()]
+    found = {}
+    for slice_ in slices:
+        error = bad_keys(rows.where(F.col(PARTITION_COLUMN) == F.lit(slice_)), key)
+        if error is not None:
+            found[slice_] = error
+    return found
 
 
 def _absent(columns: Sequence[Column]) -> Column:

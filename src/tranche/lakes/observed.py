@@ -8,19 +8,22 @@ to which snapshot of the observations it has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tranche.errors import RowsRejected
 from tranche.lakes import versions
 from tranche.lakes.columns import alter, check_columns
+from tranche.lakes.commit import Commit
 from tranche.lakes.history import (
     HistoryWriter,
     check_history_columns,
+    data_columns,
     make_current_view,
     ordered,
 )
@@ -29,11 +32,12 @@ from tranche.lakes.keys import guarded
 from tranche.lakes.merging import Merging
 from tranche.lakes.publishing import committing
 from tranche.lakes.strategies import MergeWriter, ReplaceWriter
+from tranche.lakes.target import Target
 from tranche.lakes.versions import AT, CHANGE, CURRENT, DELETED, FROM, TO, VersionColumns
 from tranche.lakes.writer import Candidate, SliceWriter
 from tranche.model.asset import LakeTable
 from tranche.model.strategy import PARTITION_COLUMN, Merge, Replace
-from tranche.ports import Written
+from tranche.ports import Written, WrittenKey
 from tranche.script.binding import quoted, quoted_name
 
 DERIVED_FROM = "tranche.derived-from"
@@ -49,7 +53,8 @@ class ObservedHistoryWriter(HistoryWriter):
     observations: SliceWriter | None = None
 
     def stage(self, rows: DataFrame) -> Candidate:
-        check_columns(rows, (*self.managed, AT, DELETED))
+        data = rows.drop(PARTITION_COLUMN) if self.target.ranged else rows
+        check_columns(data, (*self.managed, AT, DELETED))
         check_history_columns(self.session, self.target, rows)
         self.given = rows
         self.fit = self.fitted(rows, self.looked.answer())
@@ -67,10 +72,10 @@ class ObservedHistoryWriter(HistoryWriter):
         if self.observations is not None:
             self.observations.discard()
 
-    def publish(self) -> Written:
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         assert self.observations is not None
         with self.sound_keys():
-            self.observations.publish()
+            observed = self.observations.publish(leave_out)
         self.now = table_facts(self.session, observed_name(self.table))
         history = table_facts(self.session, self.table)
         if history is None:
@@ -81,7 +86,11 @@ class ObservedHistoryWriter(HistoryWriter):
             written = self.committed(lambda: self.renew(history))
         note_derived(self.session, self.table, self.now)
         make_current_view(self.session, self.table)
-        return written
+        keys = {
+            key: WrittenKey(each.rows, changed=written.changed)
+            for key, each in observed.keys.items()
+        }
+        return replace(written, keys=keys)
 
     # Observations
 
@@ -119,7 +128,7 @@ class ObservedHistoryWriter(HistoryWriter):
         statement = versions.derived_versions(
             self.parts(self.fit.rows), observations=_OBSERVATIONS, moments=self.moments()
         )
-        return ordered(self.session.sql(statement), self.fit.rows.columns)
+        return ordered(self.session.sql(statement), data_columns(self.fit.rows))
 
     def moments(self) -> str | None:
         """The view of the times at which all of the data was observed, if absence says anything."""
@@ -197,6 +206,23 @@ class ObservedHistoryWriter(HistoryWriter):
 class SlicedHistoryWriter(ObservedHistoryWriter):
     """`at=partition`: each slice is what the data was at the start of its window."""
 
+    def __init__(
+        self,
+        session: SparkSession,
+        target: Target,
+        commit: Commit,
+        *,
+        tested: bool,
+        times: Mapping[str, datetime],
+    ) -> None:
+        """`times` has the start of each key's window."""
+        super().__init__(session, target, commit, tested=tested, at=max(times.values()))
+        self.times = times
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        return (PARTITION_COLUMN, *self.key) if self.target.ranged else self.key
+
     def observer(self) -> SliceWriter:
         target = replace(
             self.target,
@@ -208,15 +234,28 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
         return ReplaceWriter(self.session, target, self.commit, tested=self.tested)
 
     def observed(self, rows: DataFrame) -> DataFrame:
-        seen = guarded(rows, self.key).withColumn(AT, F.lit(self.at))
+        seen = self.dated(guarded(rows, self.identity))
         if not self.strategy.close_deleted:
             return seen
         # A slice without rows was observed too, and then says that every key had ended.
-        marker = self.session.range(1).select(
-            *(F.lit(None).cast(f.dataType).alias(f.name) for f in rows.schema.fields),
-            F.lit(self.at).alias(AT),
-        )
-        return seen.unionByName(marker)
+        fields = [field for field in rows.schema.fields if field.name != PARTITION_COLUMN]
+        nothing = [F.lit(None).cast(f.dataType).alias(f.name) for f in fields]
+        if not self.target.ranged:
+            return seen.unionByName(self.session.range(1).select(*nothing, self.time()))
+        keys = F.explode(F.array(*(F.lit(key) for key in self.target.keys)))
+        each = self.session.range(1).select(keys.alias(PARTITION_COLUMN))
+        return seen.unionByName(self.dated(each.select(*nothing, PARTITION_COLUMN)))
+
+    def time(self) -> Column:
+        return F.lit(self.at).alias(AT)
+
+    def dated(self, rows: DataFrame) -> DataFrame:
+        """The rows with the time of their slice."""
+        if not self.target.ranged:
+            return rows.select("*", self.time())
+        pairs = [F.lit(value) for pair in self.times.items() for value in pair]
+        times = F.create_map(*pairs)
+        return rows.withColumn(AT, F.element_at(times, F.col(PARTITION_COLUMN)))
 
     def moments(self) -> str | None:
         if not self.strategy.close_deleted:
@@ -226,6 +265,8 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
         return _MOMENTS
 
     def is_newest(self) -> bool:
+        if self.target.ranged:
+            return False
         latest = self.observations_at(self.before).agg(F.max(F.unix_micros(AT))).collect()[0][0]
         return latest is None or latest < int(self.at.timestamp() * 1_000_000)
 
@@ -238,13 +279,19 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
         columns = self.parts(self.fit.rows)
         new = self.slice_of(self.now)
         old = self.slice_of(self.before)
+        if self.target.ranged:
+            # What is not in a slice that closes what is missing may be of any key.
+            every = self.observations_at(self.now) if self.strategy.close_deleted else new
+            keys = [quoted_name(name) for name in columns.key]
+            there = F.col(keys[0]).isNotNull()
+            return every.select(*keys).unionByName(old.select(*keys)).where(there).distinct()
         if not old.take(1):
             return _different(columns, new, self.held(), columns.track, self.strategy.close_deleted)
         return _different(columns, new, old, (*columns.track, *columns.others), True)
 
     def slice_of(self, facts: TableFacts | None) -> DataFrame:
         assert facts is not None
-        in_slice = F.col(PARTITION_COLUMN) == F.lit(self.target.partition)
+        in_slice = F.col(PARTITION_COLUMN).isin(list(self.target.keys))
         rows = self.data_of(self.observations_at(facts).where(in_slice))
         missing = [f for f in self.fit.rows.schema.fields if f.name not in rows.columns]
         for field in missing:

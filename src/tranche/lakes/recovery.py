@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from pyspark.sql import SparkSession
 
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
-from tranche.lakes.iceberg import attempted, existing_columns, published, slice_rows, table_facts
+from tranche.lakes.iceberg import (
+    attempted,
+    existing_columns,
+    key_rows,
+    published,
+    slice_rows,
+    table_facts,
+)
 from tranche.lakes.observed import observed_name
 from tranche.lakes.publishing import expire
 from tranche.lakes.writer import side_table
 from tranche.model.asset import LakeTable
-from tranche.ports import Written
+from tranche.ports import Written, WrittenKey
 from tranche.script.binding import quoted
 
 
 def recovered(
-    session: SparkSession, table: LakeTable, partition: str | None, commit: Commit
+    session: SparkSession, table: LakeTable, keys: Sequence[str | None], commit: Commit
 ) -> Written | None:
     """What readers see of it; None if nothing, and then nothing is left to be published either."""
     for name in (table, observed_name(table)):
@@ -27,12 +37,15 @@ def recovered(
         for name in (table, observed_name(table)):
             _forget(session, name, commit)
         return None
-    return Written(
-        rows=slice_rows(session, table, partition if facts.sliced else None, found.id),
-        snapshot=found.id,
-        committed_at=found.at,
-        columns=captured(facts.columns),
-    )
+    written = Written(snapshot=found.id, committed_at=found.at, columns=captured(facts.columns))
+    names = [key for key in keys if key is not None]
+    if len(names) > 1:
+        rows = key_rows(session, table, names, found.id) if facts.sliced else None
+        each = {key: WrittenKey(None if rows is None else rows.get(key, 0)) for key in names}
+        total = None if rows is None else sum(rows.values())
+        return replace(written, rows=total, keys=each)
+    key = names[0] if names and facts.sliced else None
+    return replace(written, rows=slice_rows(session, table, key, found.id))
 
 
 def _forget(session: SparkSession, table: LakeTable, commit: Commit) -> None:

@@ -124,7 +124,7 @@ class Restoration:
         earlier = [s for s in shown_snapshots(self.session, name) if int(s["at"]) <= at]
         return returning(self.session, name, earlier[0]["id"]) if earlier else None
 
-    def publish(self) -> Written:
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         whole = self.returns[-1]
         if not whole.keys:
             return Written(snapshot=whole.facts.snapshot, changed=False, rows=0)

@@ -71,19 +71,21 @@ class MergeWriter(SliceWriter):
         check_key_columns(rows, self.key)
 
     def first(self, rows: DataFrame) -> DataFrame:
-        return guarded(rows, self.key)
+        return guarded(rows, self.identity)
 
     def aside(self, rows: DataFrame) -> DataFrame:
-        return guarded(rows, self.key)
+        return guarded(rows, self.identity)
 
     def enter(self, rows: DataFrame) -> None:
         # The digest would be of the rows that came, not of the slice.
         self.watch = None
-        into = Merging(self.table, self.with_key(guarded(rows, self.key)))
-        on = into.equal(self.key)
-        if self.target.sliced:
+        into = Merging(self.table, self.with_key(guarded(rows, self.identity)))
+        on = into.equal(self.identity)
+        if self.several:
+            on = into.held(PARTITION_COLUMN).isin(list(self.target.keys)) & on
+        elif self.target.sliced:
             on = (into.held(PARTITION_COLUMN) == F.lit(self.target.partition)) & on
-        key = {name.lower() for name in self.key}
+        key = {PARTITION_COLUMN, *(name.lower() for name in self.key)}
         others = [name for name in rows.columns if name.lower() not in key]
         merge = into.on(on)
         if others:

@@ -19,12 +19,23 @@ class Target:
     strategy: Strategy
     sliced: bool
     """Whether the table has slices; if not, all of it is one."""
-    partition: str | None
-    """The key of the slice."""
+    keys: tuple[str, ...] = ()
+    """The keys of the slice; none if the table has no slices."""
     policy: SchemaPolicy
     layout: tuple[Transform, ...] | None = None
     """None if the script says nothing about it."""
     layout_place: Place | None = None
+
+    @property
+    def ranged(self) -> bool:
+        """Whether the rows are of several keys, and say themselves of which."""
+        return len(self.keys) > 1
+
+    @property
+    def partition(self) -> str:
+        """The one key of the slice."""
+        (key,) = self.keys
+        return key
 
     @property
     def rebuilds(self) -> bool:
@@ -37,7 +48,8 @@ def target_of(step: Step, made: Materialize) -> Target:
     if not isinstance(table, LakeTable):
         raise NotBuiltYet(f"{made.strategy.name} into {table} cannot be run yet")
     partitioned = step.script.partitioning is not None
-    if partitioned and step.partition is None:
+    keys = tuple(key for key in step.keys if key is not None)
+    if partitioned and not keys:
         raise ResolutionError(f"{table} has partitions, and the step has no key")
     # A history is one table of versions; only what it was derived from has slices.
     sliced = partitioned and not isinstance(made.strategy, History)
@@ -47,7 +59,7 @@ def target_of(step: Step, made: Materialize) -> Target:
         table=table,
         strategy=made.strategy,
         sliced=sliced,
-        partition=step.partition,
+        keys=keys,
         policy=made.on_schema_change or ("sync" if rebuilds else "fail"),
         layout=annotations.layout or None,
         layout_place=Place(step.script.path, annotations.line("layout")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,9 +12,10 @@ from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from tranche.errors import CommitLost
+from tranche.errors import CommitLost, KeysFailed
 from tranche.lakes.columns import Fit, alter, captured, check_columns, fit
 from tranche.lakes.commit import Commit
+from tranche.lakes.comparing import unchanged_keys
 from tranche.lakes.digest import Watch, digest_of, watched
 from tranche.lakes.iceberg import (
     ADDED,
@@ -23,6 +24,7 @@ from tranche.lakes.iceberg import (
     at_snapshot,
     existing_columns,
     has_snapshot,
+    key_rows,
     make_namespace,
     only_commit_since,
     published,
@@ -30,7 +32,7 @@ from tranche.lakes.iceberg import (
     table_facts,
     with_properties,
 )
-from tranche.lakes.keys import REFUSAL, bad_keys
+from tranche.lakes.keys import REFUSAL, bad_key_slices, bad_keys
 from tranche.lakes.layout import (
     LAYOUT,
     columns_to_be,
@@ -48,9 +50,9 @@ from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
 from tranche.model.digest import is_of_rows
 from tranche.model.layout import Transform, canonical
-from tranche.model.run import Materialization
+from tranche.model.run import Materialization, PartitionState
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.ports import Written
+from tranche.ports import Written, WrittenKey
 from tranche.script.binding import quoted
 
 _SIDE = "__tranche_"
@@ -102,6 +104,10 @@ class SliceWriter:
         """Whether rows are digested on their way, to tell if they are those of an earlier time."""
         self.latest: Materialization | None = None
         """What the slice is now, with which they are compared."""
+        self.standing: Mapping[str, PartitionState] = {}
+        """Where the keys of a slice of several stand."""
+        self.base: str | None = None
+        """The snapshot that the table had before this wrote to it."""
         self.known: str | None = None
         """The digest of the rows, where it is known without looking at them."""
         self.watch: Watch | None = None
@@ -112,9 +118,14 @@ class SliceWriter:
         self.ordered = False
         """Whether somebody wants the table's rows in some order."""
 
+    @property
+    def several(self) -> bool:
+        """Whether the rows are of several keys."""
+        return self.target.sliced and self.target.ranged
+
     def stage(self, rows: DataFrame) -> Candidate:
         """Gets the slice ready, unseen by readers."""
-        check_columns(rows, self.managed)
+        check_columns(rows.drop(PARTITION_COLUMN) if self.target.ranged else rows, self.managed)
         self.check(rows)
         self.given = rows
         self.found = facts = self.looked.answer()
@@ -128,14 +139,29 @@ class SliceWriter:
             under_test = self.staged_slice() if self.tested else None
         return Candidate(under_test, self.fit.warnings)
 
-    def publish(self) -> Written:
-        """Makes the slice visible in one commit."""
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
+        """Makes the slice visible in one commit, but for the keys that are left out."""
+        if leave_out:
+            return self.publish_rest(leave_out)
         if self.idle:
             return self.nothing_new()
         if self.staged is not None:
             return self.picked(self.staged)
         rows = self.fit.rows if self.side is None else self.waiting()
         return self.committed(lambda: self.write(rows))
+
+    def publish_rest(self, leave_out: frozenset[str]) -> Written:
+        """What was staged is not picked: its lineage would have what was left out."""
+        kept = tuple(key for key in self.target.keys if key not in leave_out)
+        if self.staged is not None:
+            rows, since = self.staged_rows(), self.staged.parent
+        else:
+            rows, since = self.waiting(), None
+        self.target = replace(self.target, keys=kept)
+        rest = rows.where(self.slice_condition())
+        if since is None:
+            return self.committed(lambda: self.write(rest))
+        return self.committed(lambda: self.overwrite(rest, since=since))
 
     def discard(self) -> None:
         """Removes what is left beside the table."""
@@ -154,6 +180,11 @@ class SliceWriter:
     def key(self) -> tuple[str, ...]:
         """What identifies a row, if anything does."""
         return ()
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells the rows of a whole slice apart."""
+        return (PARTITION_COLUMN, *self.key) if self.several else self.key
 
     def check(self, rows: DataFrame) -> None:
         """Rejects rows that the strategy could never take."""
@@ -196,6 +227,7 @@ class SliceWriter:
         facts = found or table_facts(self.session, self.table)
         if facts is None:
             return self.create(rows)
+        self.base = facts.snapshot
         fitted = self.fit if found and rows is self.fit.rows else self.fitted(rows, facts)
         if fitted.rebuild:
             return self.rebuild(fitted.rows, facts)
@@ -254,9 +286,10 @@ class SliceWriter:
         return self.writer(rows).options(**self.commit.options())
 
     def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
+        self.base = facts.snapshot
         allow_staging(self.session, self.table, facts)
         self.lay_out(facts)
-        if self.grows:
+        if self.grows and not self.several:
             before = facts.snapshot
             self.earlier = before, Meanwhile(lambda: self.counted(before))
         with self.sound_keys(), staging(self.session, self.commit, split=self.split):
@@ -294,7 +327,7 @@ class SliceWriter:
         return seen
 
     def with_key(self, rows: DataFrame) -> DataFrame:
-        if not self.target.sliced:
+        if not self.target.sliced or PARTITION_COLUMN in rows.columns:
             return rows
         return rows.withColumn(PARTITION_COLUMN, F.lit(self.target.partition))
 
@@ -306,6 +339,9 @@ class SliceWriter:
         writer = rows.writeTo(quoted(self.table))
         if not self.target.sliced or self.split:
             return writer
+        if self.several:
+            # Sorted by key, since a writer for each of many keys takes a lot of memory.
+            return writer.options(**{"fanout-enabled": "false"})
         # Rows of one slice are clustered: they need no shuffle, no sorting, no writer per slice.
         how = _ORDERED if self.ordered else _AS_THEY_COME
         return writer.options(**how, **{"fanout-enabled": "false"})
@@ -313,15 +349,21 @@ class SliceWriter:
     def slice_condition(self) -> Column:
         if not self.target.sliced:
             return F.lit(True)
+        if self.several:
+            return F.col(PARTITION_COLUMN).isin(list(self.target.keys))
         return F.col(PARTITION_COLUMN) == F.lit(self.target.partition)
 
     def only_slice(self, rows: DataFrame) -> DataFrame:
-        return rows.where(self.slice_condition()).drop(*self.managed)
+        """The data's own columns; of several keys each row keeps its key."""
+        managed = [name for name in self.managed if not self.several or name != PARTITION_COLUMN]
+        return rows.where(self.slice_condition()).drop(*managed)
+
+    def staged_rows(self) -> DataFrame:
+        assert self.staged is not None
+        return self.session.sql(f"SELECT * FROM {at_snapshot(self.table, self.staged.id)}")  # noqa: S608
 
     def staged_slice(self) -> DataFrame:
-        assert self.staged is not None
-        rows = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, self.staged.id)}")  # noqa: S608
-        return self.only_slice(rows)
+        return self.only_slice(self.staged_rows())
 
     def waiting(self) -> DataFrame:
         """The rows that wait beside the table."""
@@ -330,7 +372,7 @@ class SliceWriter:
 
     def upserted(self) -> DataFrame:
         """The slice once the rows that wait have taken the place of those with their keys."""
-        there = self.current_slice().join(self.waiting(), list(self.key), "left_anti")
+        there = self.current_slice().join(self.waiting(), list(self.identity), "left_anti")
         return there.unionByName(self.waiting(), allowMissingColumns=True)
 
     def current_slice(self) -> DataFrame:
@@ -351,7 +393,8 @@ class SliceWriter:
         What it added is what passed by on the way to the files, each row once: only where rows are
         shuffled on that way can a task that is run again count them twice.
         """
-        if before.snapshot is None or self.watch is None or not self.target.sliced or self.split:
+        alone = self.target.sliced and not self.several and not self.split
+        if before.snapshot is None or self.watch is None or not alone:
             return None
         found = only_commit_since(self.session, self.table, before.snapshot)
         if found is None:
@@ -378,11 +421,29 @@ class SliceWriter:
     def nothing_new(self) -> Written:
         facts = table_facts(self.session, self.table)
         snapshot = facts.snapshot if facts is not None else None
+        if self.several:
+            keys = self.written_keys(snapshot, changed=False)
+            return Written(
+                rows=_total(keys),
+                snapshot=snapshot,
+                columns=self.columns(),
+                keys=keys,
+                changed=False,
+            )
         return Written(
             rows=self.count(snapshot), snapshot=snapshot, columns=self.columns(), changed=False
         )
 
     def written(self, snapshot: str, commit: Snapshot, at: datetime | None) -> Written:
+        if self.several:
+            keys = self.written_keys(snapshot)
+            return Written(
+                rows=_total(keys),
+                snapshot=snapshot,
+                committed_at=at,
+                columns=self.columns(),
+                keys=keys,
+            )
         return Written(
             rows=self.rows_of(snapshot, commit),
             snapshot=snapshot,
@@ -390,6 +451,24 @@ class SliceWriter:
             digest=self.known or self.digest(commit),
             columns=self.columns(),
         )
+
+    def written_keys(self, snapshot: str | None, *, changed: bool = True) -> dict[str, WrittenKey]:
+        """Each key of the slice, as it is at a snapshot."""
+        rows: dict[str, int] | None = {}
+        if snapshot is not None:
+            rows = key_rows(self.session, self.table, self.target.keys, snapshot)
+        if rows is None:
+            counted = self.current_slice().groupBy(PARTITION_COLUMN).count().collect()
+            rows = {row[0]: int(row[1]) for row in counted}
+        same: Mapping[str, str] = {}
+        if changed and snapshot is not None and self.base is not None:
+            same = unchanged_keys(
+                self.session, self.table, self.standing, rows, before=self.base, after=snapshot
+            )
+        return {
+            key: WrittenKey(rows.get(key, 0), same.get(key), changed and key not in same)
+            for key in self.target.keys
+        }
 
     def digest(self, commit: Snapshot) -> str | None:
         watch = self.watch
@@ -449,6 +528,11 @@ class SliceWriter:
         except Exception as error:
             if not self.key or REFUSAL not in str(error):
                 raise
+            if self.several:
+                slices = bad_key_slices(self.given, self.key)
+                if not slices:
+                    raise
+                raise KeysFailed(slices) from None
             found = bad_keys(self.given, self.key)
             if found is None:
                 raise
@@ -458,3 +542,7 @@ class SliceWriter:
 def side_table(table: LakeTable, commit: Commit) -> LakeTable:
     """Where an attempt's rows wait while the table cannot take them yet."""
     return replace(table, table=f"{table.table}{_SIDE}{commit.attempt.id}")
+
+
+def _total(keys: Mapping[str, WrittenKey]) -> int:
+    return sum(key.rows or 0 for key in keys.values())

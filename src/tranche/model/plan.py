@@ -35,17 +35,28 @@ class InputKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SliceKey:
+    """A key of a slice and what it is made of; the key of a whole table is None."""
+
+    partition: str | None = None
+    ordinal: datetime | None = None
+    inputs: tuple[InputKey, ...] = ()
+
+
+_WHOLE = (SliceKey(),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One asset and one slice of it."""
 
     position: int
     script: Script
-    partition: str | None = None
-    ordinal: datetime | None = None
+    slice: tuple[SliceKey, ...] = _WHOLE
+    """The keys that it handles together, in their order; most steps have one."""
     needs: tuple[int, ...] = ()
     """Positions of the steps that must succeed first."""
     arguments: tuple[tuple[str, str | None], ...] = ()
-    inputs: tuple[InputKey, ...] = ()
     pinned: tuple[Input, ...] = ()
     """What it reads as an earlier run did, not as it is when the step starts."""
     restores: str | None = None
@@ -53,6 +64,29 @@ class Step:
     verdict: Verdict = "run"
     reason: str | None = None
     """Why it is skipped, or why it cannot work."""
+
+    @property
+    def keys(self) -> tuple[str | None, ...]:
+        return tuple(key.partition for key in self.slice)
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it handles several keys."""
+        return len(self.slice) > 1
+
+    @property
+    def partition(self) -> str | None:
+        """Its key, if it has just one."""
+        return None if self.is_range else self.slice[0].partition
+
+    @property
+    def ordinal(self) -> datetime | None:
+        return None if self.is_range else self.slice[0].ordinal
+
+    @property
+    def inputs(self) -> tuple[InputKey, ...]:
+        """What all of its keys read, each once."""
+        return tuple(dict.fromkeys(needed for key in self.slice for needed in key.inputs))
 
     @property
     def strategy(self) -> str | None:

@@ -46,6 +46,8 @@ class StepRecord:
     status: StepStatus
     rows: int | None = None
     snapshot: str | None = None
+    keys: int = 1
+    """How many keys it handles."""
     error: str | None = None
     """Why it failed, or why it was skipped."""
     started_at: datetime | None = None
@@ -64,6 +66,8 @@ class Attempt:
     started_at: datetime
     finished_at: datetime | None = None
     error: str | None = None
+    part: str = ""
+    """Which of its keys a try of a slice of several is for; empty if for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,8 @@ class Materialization:
     inputs: tuple[Input, ...] = ()
     tests: tuple[DataTestResult, ...] = ()
     error: str | None = None
+    seconds: float | None = None
+    """How long it took; of a job for several keys, its share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

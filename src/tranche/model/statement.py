@@ -65,7 +65,33 @@ class SliceHole:
     """Where the name of the rows under test goes, in a data test."""
 
 
-Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole | SliceHole
+@dataclass(frozen=True, slots=True)
+class ImpliedHole:
+    """Where goes what a comparison with the key says of all keys together."""
+
+    comparison: Comparison
+
+
+Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole | SliceHole | ImpliedHole
+
+Operator: TypeAlias = Literal["=", ">", ">=", "<", "<="]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One side of a comparison: an operator, and what is made of the key alone."""
+
+    operator: Operator
+    value: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is made of columns alone, beside what is made of the key alone."""
+
+    column: tuple[Part, ...]
+    limits: tuple[Limit, ...]
+
 
 StatementKind: TypeAlias = Literal["select", "setup", "other"]
 

@@ -7,8 +7,11 @@ from tranche.model.partitioning import Composite, TimePartitioning
 from tranche.model.script import Script
 
 
-def not_built_yet(script: Script) -> str | None:
-    """The first thing that a run of this script would need and cannot have, as a sentence."""
+def not_built_yet(script: Script, *, several: bool = False) -> str | None:
+    """The first thing that a run of this script would need and cannot have, as a sentence.
+
+    `several` says that whoever asks handles several keys at once, as lookback needs it.
+    """
     annotations = script.annotations
     partitioning = annotations.partitioning
     if script.language != "sql":
@@ -17,8 +20,8 @@ def not_built_yet(script: Script) -> str | None:
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
     if isinstance(partitioning, Composite):
         return "partitionings of several dimensions cannot be run yet"
-    if isinstance(partitioning, TimePartitioning) and partitioning.lookback:
-        return "lookback cannot be run yet"
+    if isinstance(partitioning, TimePartitioning) and partitioning.lookback and not several:
+        return "lookback cannot be run yet but by tranche backfill"
     for trigger in script.triggers_on():
         for name in ("wait", "deadline", "on_rerun"):
             if getattr(trigger, name) is not None:

@@ -11,7 +11,7 @@ from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTest
 from tranche.model.layout import Transform
 from tranche.model.partitioning import Dynamic, Partitioning, TimePartitioning
-from tranche.model.plan import Plan, Request, Step
+from tranche.model.plan import Plan, Request, SliceKey, Step
 from tranche.model.project import Project
 from tranche.model.script import Annotations, Script
 from tranche.model.strategy import History, Materialize, Replace, SchemaPolicy, Strategy
@@ -60,12 +60,8 @@ def given_plan(
         fingerprint="",
     )
     key = rule.validate(partition) if rule is not None and partition is not None else None
-    step = Step(
-        position=0,
-        script=script,
-        partition=key,
-        ordinal=rule.ordinal(key) if rule is not None and key is not None else None,
-    )
+    ordinal = rule.ordinal(key) if rule is not None and key is not None else None
+    step = Step(position=0, script=script, slice=(SliceKey(partition=key, ordinal=ordinal),))
     request = Request(target=str(table), fire_time=fire_time, partition=key)
     return Plan(request=request, steps=(step,))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from tranche.model.argument import accepts, looks_like
 from tranche.model.asset import AssetUri
 from tranche.model.mapping import Mapper
 from tranche.model.partitioning import Dynamic, Partitioning, TimePartitioning
-from tranche.model.plan import InputKey, Plan, Request, Step, Verdict
+from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.available import not_built_yet
@@ -44,6 +44,37 @@ def build_plan(project: Project, request: Request, state: PartitionReader) -> Pl
         raise planner.rejected[0]
     _check_request(request, steps)
     return Plan(request=request, steps=tuple(steps), warnings=tuple(planner.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments that were given, for whoever takes them."""
+
+    given: Mapping[str, str]
+
+    def of(self, script: Script, key: str | None) -> tuple[tuple[str, str | None], ...]:
+        """The values of a script's arguments."""
+        values: list[tuple[str, str | None]] = []
+        for argument in script.annotations.arguments:
+            value: str | None
+            if argument.name == "partition" and script.partitioning is not None:
+                value = key if key is not None else argument.default
+            elif argument.name in self.given:
+                value = self.given[argument.name]
+            elif argument.required:
+                raise ArgumentRejected(
+                    f"{script.path} needs the argument ${argument.name} ({argument.type})",
+                    f"give it with --arg {argument.name}=<value>",
+                )
+            else:
+                value = argument.default
+            if value is not None and not accepts(argument.type, value):
+                raise ArgumentRejected(
+                    f"{value!r} is no {argument.type} for ${argument.name} of {script.path}",
+                    f"give {looks_like(argument.type)}",
+                )
+            values.append((argument.name, value))
+        return tuple(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +107,7 @@ class _Planner:
         ]
         try:
             decision = self.decide(script, needs)
-            arguments = self.arguments(script, decision.partition)
+            arguments = Arguments(self.request.arguments).of(script, decision.partition)
         except TrancheError as error:
             # A step that cannot work is its own failure, never that of the others.
             decision, arguments = _Decision(None, "fail", str(error)), ()
@@ -85,16 +116,21 @@ class _Planner:
         step = Step(
             position=len(self.steps),
             script=script,
-            partition=decision.partition,
-            ordinal=_ordinal(script.partitioning, decision.partition),
+            slice=(self.slice_key(script, decision.partition),),
             needs=tuple(sorted(step.position for step in needs)),
             arguments=arguments,
-            inputs=tuple(self.inputs(script, decision.partition)),
             verdict=decision.verdict,
             reason=decision.reason,
         )
         self.steps[script.name] = step
         return step
+
+    def slice_key(self, script: Script, key: str | None) -> SliceKey:
+        return SliceKey(
+            partition=key,
+            ordinal=_ordinal(script.partitioning, key),
+            inputs=tuple(self.inputs(script, key)),
+        )
 
     def decide(self, script: Script, needs: Sequence[Step]) -> _Decision:
         missing = not_built_yet(script)
@@ -134,7 +170,7 @@ class _Planner:
     def key(self, script: Script, needs: Sequence[Step]) -> _Decision:
         partitioning = script.partitioning
         if partitioning is None:
-            self.check_whole(script, needs)
+            check_whole(self.graph, script, {step.script.name for step in needs})
             return _Decision()
         carried = self.carried(script, partitioning, needs)
         if carried is not None:
@@ -194,19 +230,6 @@ class _Planner:
             )
         return next(iter(keys), None)
 
-    def check_whole(self, script: Script, needs: Sequence[Step]) -> None:
-        """An asset without partitions takes a partitioned one only as a whole."""
-        for trigger in script.triggers_on():
-            name = self.graph.producers.get(trigger.asset)
-            upstream = self.graph.scripts[name].partitioning if name is not None else None
-            triggered = any(step.script.name == name for step in needs)
-            if upstream is not None and triggered and trigger.mapper != Mapper("all"):
-                raise MappingMissing(
-                    f"{script.label} has no partitions and {trigger.asset} has",
-                    f"write 'on {trigger.asset} map=all' in {script.path} to rebuild it from all"
-                    " of them",
-                )
-
     def mappers(self, script: Script) -> dict[str, Mapper | None]:
         """The scripts whose assets stand in this script's `on` lines, with the mapping of each."""
         return {
@@ -251,45 +274,36 @@ class _Planner:
                 "mappings between different partitionings cannot be applied yet",
             ) from None
 
-    def arguments(self, script: Script, key: str | None) -> tuple[tuple[str, str | None], ...]:
-        given: Mapping[str, str] = self.request.arguments
-        values: list[tuple[str, str | None]] = []
-        for argument in script.annotations.arguments:
-            value: str | None
-            if argument.name == "partition" and script.partitioning is not None:
-                value = key if key is not None else argument.default
-            elif argument.name in given:
-                value = given[argument.name]
-            elif argument.required:
-                raise ArgumentRejected(
-                    f"{script.path} needs the argument ${argument.name} ({argument.type})",
-                    f"give it with --arg {argument.name}=<value>",
-                )
-            else:
-                value = argument.default
-            if value is not None and not accepts(argument.type, value):
-                raise ArgumentRejected(
-                    f"{value!r} is no {argument.type} for ${argument.name} of {script.path}",
-                    f"give {looks_like(argument.type)}",
-                )
-            values.append((argument.name, value))
-        return tuple(values)
-
     def inputs(self, script: Script, key: str | None) -> list[InputKey]:
         found = (
-            InputKey(self.graph.owner(asset), self.input_key(script, asset, key))
+            InputKey(self.graph.owner(asset), input_key(self.graph, script, asset, key))
             for asset in script.reads
             if asset not in script.writes
         )
         return list(dict.fromkeys(found))
 
-    def input_key(self, script: Script, asset: AssetUri, key: str | None) -> str | None:
-        upstream = self.graph.producer(asset)
-        if upstream is None or upstream.partitioning is None or script.partitioning is None:
-            return None
-        if key is None or not carries_over(upstream.partitioning, script.partitioning, key):
-            return None
-        return key
+
+def check_whole(graph: Graph, script: Script, triggering: Collection[str]) -> None:
+    """An asset without partitions takes a partitioned one only as a whole."""
+    for trigger in script.triggers_on():
+        name = graph.producers.get(trigger.asset)
+        upstream = graph.scripts[name].partitioning if name is not None else None
+        if upstream is not None and name in triggering and trigger.mapper != Mapper("all"):
+            raise MappingMissing(
+                f"{script.label} has no partitions and {trigger.asset} has",
+                f"write 'on {trigger.asset} map=all' in {script.path} to rebuild it from all"
+                " of them",
+            )
+
+
+def input_key(graph: Graph, script: Script, asset: AssetUri, key: str | None) -> str | None:
+    """The key of an upstream asset that a key of a script reads; None is all of it."""
+    upstream = graph.producer(asset)
+    if upstream is None or upstream.partitioning is None or script.partitioning is None:
+        return None
+    if key is None or not carries_over(upstream.partitioning, script.partitioning, key):
+        return None
+    return key
 
 
 def carries_over(upstream: Partitioning, downstream: Partitioning, key: str) -> bool:
@@ -321,8 +335,13 @@ def _check_request(request: Request, steps: Sequence[Step]) -> None:
             f"the key {request.partition!r} was given, and nothing that would run has partitions",
             "leave --partition out, or add a partitioned line to the script",
         )
+    check_arguments(request.arguments, steps)
+
+
+def check_arguments(given: Mapping[str, str], steps: Sequence[Step]) -> None:
+    """What was given must be of use to some step."""
     taken = _taken(steps)
-    for name in request.arguments:
+    for name in given:
         if name in taken:
             continue
         if name == "partition" and any(step.script.partitioning for step in steps):

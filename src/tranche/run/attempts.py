@@ -14,11 +14,21 @@ from tranche.errors import (
     SliceBusy,
     StateError,
     TrancheError,
+    sentence,
 )
+from tranche.model.columns import Columns
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
-from tranche.model.run import Attempt, Claim, Input, Materialization, Outcome, Run, StepRecord
+from tranche.model.run import (
+    Attempt,
+    Claim,
+    Materialization,
+    Outcome,
+    Run,
+    StepRecord,
+    StepStatus,
+)
 from tranche.model.strategy import History
 from tranche.ports import Clock, Engine, Staged, StateStore, Trial, Work, Written
 from tranche.run import ledger
@@ -34,6 +44,18 @@ _LOOK = 0.5
 """Seconds between looks at a slice that another run is writing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyOutcome:
+    """How one key of a step ended."""
+
+    partition: str | None
+    status: StepStatus
+    rows: int | None = None
+    snapshot: str | None = None
+    error: str | None = None
+    tests: tuple[DataTestResult, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """How a step ended, with the rows of a script that materializes nothing."""
@@ -42,6 +64,19 @@ class StepResult:
     result: Rows | None = None
     tests: tuple[DataTestResult, ...] = ()
     warnings: tuple[str, ...] = ()
+    keys: tuple[KeyOutcome, ...] = ()
+    """How each key of a slice of several ended."""
+
+
+class Unbroken(Exception):
+    """A slice of several keys that could not be written as a whole, and why.
+
+    Nothing of it was published; its keys may be tried in smaller slices.
+    """
+
+    def __init__(self, error: TrancheError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 @dataclass(slots=True)
@@ -61,12 +96,22 @@ class Attempts:
     """How many seconds to wait for another run that writes the same slice."""
     rows: object = None
     """A frame of the engine's own, where no script says what to write."""
+    part: str = ""
+    """Which of the keys of a step this tries, where they are not all of them."""
+    tried_before: int = 0
+    """How many attempts the step has had already."""
+    partial: bool = False
+    """Whether other keys of the step are still to come."""
     staged: Staged = field(default_factory=Staged)
-    inputs: tuple[Input, ...] = ()
+    inputs: ledger.Inputs = field(default_factory=dict)
     """What was read, once it is known."""
+    left_out: frozenset[str] = frozenset()
+    """Keys whose data tests failed."""
     after_all: tuple[str, ...] = ()
     """What went wrong after the slice had been published."""
     unforeseen: Exception | None = None
+    latest: Attempt | None = None
+    """The latest attempt."""
 
     def run(self) -> StepResult:
         retry = self.step.script.annotations.retry
@@ -78,11 +123,13 @@ class Attempts:
                 id=new_id(self.clock()),
                 run=self.record.run,
                 position=self.step.position,
-                number=number,
+                number=self.tried_before + number,
                 status="running",
                 started_at=self.clock(),
+                part=self.part,
             )
-            self.staged, self.inputs = Staged(), ()
+            self.latest = attempt
+            self.staged, self.inputs, self.left_out = Staged(), {}, frozenset()
             try:
                 attempt = self.claim(attempt)
             except SliceBusy as error:
@@ -102,6 +149,9 @@ class Attempts:
                 raced = isinstance(error, CommitLost) and lost < _LOST_RACES
                 lost += raced
                 if not raced and (number - lost >= tries or not error.transient):
+                    if self.step.is_range and not isinstance(error, DataTestsFailed):
+                        self.give_up(attempt, str(error))
+                        raise Unbroken(error) from error
                     return self.ended(attempt, "failed", str(error))
                 try:
                     self.again(attempt, str(error), retry.delay if retry else 0.0)
@@ -121,7 +171,7 @@ class Attempts:
             claims = self.store.begin_attempt(
                 attempt,
                 asset=str(asset) if asset else None,
-                keys=(self.claimed(),) if asset else (),
+                keys=self.claimed() if asset else (),
             )
             if not claims:
                 return attempt
@@ -150,11 +200,11 @@ class Attempts:
                 )
             self.progress.recovered(ended)
 
-    def claimed(self) -> str | None:
-        """The key that nobody else may work on; of a history all keys, whose order matters."""
+    def claimed(self) -> tuple[str | None, ...]:
+        """The keys that nobody else may work on; of a history all keys, whose order matters."""
         made = self.step.script.annotations.materialize
         whole = made is not None and isinstance(made.strategy, History)
-        return None if whole or self.step.restores is not None else self.step.partition
+        return (None,) if whole or self.step.restores is not None else self.step.keys
 
     def attempt(self, attempt: Attempt) -> StepResult:
         work = Work(
@@ -163,6 +213,7 @@ class Attempts:
             fire_time=self.fire_time,
             rows=self.rows,
             past=ledger.past(self.step, self.store),
+            standing=ledger.standing(self.step, self.store),
         )
         result: StepResult | None = None
         try:
@@ -190,10 +241,11 @@ class Attempts:
                 inputs=self.inputs,
                 staged=self.staged,
                 state=self.store,
+                left_out=self.left_out,
             )
             insist(lambda: self.store.stage(attempt.id, expected), self.sleep)
         else:
-            expected = ledger.entry(
+            expected = ledger.entries_of(
                 self.step, attempt, "succeeded", self.clock(), inputs=self.inputs
             )
         return self.succeeded(attempt, self.published(trial, attempt), expected)
@@ -201,7 +253,7 @@ class Attempts:
     def published(self, trial: Trial, attempt: Attempt) -> Written:
         try:
             with self.interrupts.stoppable():
-                return trial.publish()
+                return trial.publish(self.left_out)
         except (KeyboardInterrupt, Cancelled):
             self.interrupts.asked = True
             # What still works in the engine could publish it after we have looked.
@@ -220,15 +272,33 @@ class Attempts:
             return found
 
     def judge(self) -> None:
-        failed = [test for test in self.staged.tests if test.status == "failed"]
-        if failed:
-            many = f"{len(failed)} data tests" if len(failed) > 1 else "a data test"
-            found = ", ".join(f"{test.test} ({_rows(test.violations)})" for test in failed)
-            key = "" if self.step.partition is None else f" --partition {self.step.partition!r}"
-            raise DataTestsFailed(
-                f"{many} failed and nothing was published: {found}",
-                f"see the rows with tranche show {self.step.script.label}{key} --violations",
-            )
+        """Says which keys may not be published; if that is all of them, nothing is."""
+        if self.staged.key_tests:
+            failed = {
+                key: error
+                for key, tests in self.staged.key_tests.items()
+                if (error := self.broken(tests, key)) is not None
+            }
+            self.left_out = frozenset(failed)
+            if failed and len(failed) == len(self.step.slice):
+                raise DataTestsFailed(next(iter(failed.values())))
+            return
+        error = self.broken(self.staged.tests, self.step.partition)
+        if error is not None:
+            raise DataTestsFailed(error)
+
+    def broken(self, tests: Sequence[DataTestResult], key: str | None) -> str | None:
+        """What data tests have against a key, as a sentence."""
+        failed = [test for test in tests if test.status == "failed"]
+        if not failed:
+            return None
+        many = f"{len(failed)} data tests" if len(failed) > 1 else "a data test"
+        found = ", ".join(f"{test.test} ({_rows(test.violations)})" for test in failed)
+        named = "" if key is None else f" --partition {key!r}"
+        return sentence(
+            f"{many} failed and nothing was published: {found}",
+            f"see the rows with tranche show {self.step.script.label}{named} --violations",
+        )
 
     def published_after_all(self, attempt: Attempt) -> Written | None:
         """Whether readers see the slice, although nobody waited for the answer."""
@@ -236,45 +306,64 @@ class Attempts:
         if table is None or not self.step.script.managed:
             return None
         try:
-            return self.engine.recover(table, self.step.partition, attempt)
+            return self.engine.recover(table, self.step.keys, attempt)
         except EngineError:
             # It cannot be found out now; what went wrong first says more.
             return None
 
     def again(self, attempt: Attempt, error: str, delay: float) -> None:
-        ended = replace(attempt, status="failed", finished_at=self.clock(), error=error)
-        insist(lambda: self.store.finish_attempt(ended), self.sleep)
+        self.give_up(attempt, error)
         self.progress.step_retried(self.step, error, delay)
         with self.interrupts.stoppable():
             self.sleep(delay)
+
+    def give_up(self, attempt: Attempt, error: str) -> None:
+        """Records an attempt that published nothing, and is not the last."""
+        ended = replace(attempt, status="failed", finished_at=self.clock(), error=error)
+        insist(lambda: self.store.finish_attempt(ended), self.sleep)
 
     def succeeded(
         self, attempt: Attempt, written: Written, expected: Sequence[Materialization]
     ) -> StepResult:
         at = self.clock()
-        entries = []
-        for entry in expected:
-            before = self.store.partition(entry.asset, entry.partition)
-            entries.append(ledger.published(replace(entry, finished_at=at), written, before))
+        before = (
+            self.store.standing(expected[0].asset, [entry.partition for entry in expected])
+            if expected
+            else {}
+        )
+        entries = [
+            ledger.published(replace(entry, finished_at=at), written, before.get(entry.partition))
+            for entry in expected
+        ]
+        failed = self.failures(attempt, at)
         record = replace(
             self.record,
-            status="succeeded",
+            status="failed" if failed else "succeeded",
             rows=written.rows,
             snapshot=written.snapshot,
             started_at=attempt.started_at,
             finished_at=at,
+            error=f"{_keys(len(failed))} failed" if failed else None,
         )
-        insist(
-            lambda: self.store.finish_step(
-                record,
-                entries,
-                attempt=replace(attempt, status="succeeded", finished_at=at),
-                columns=written.columns,
-            ),
-            self.sleep,
+        self.finish_step(
+            record,
+            [*entries, *failed],
+            attempt=replace(attempt, status="succeeded", finished_at=at),
+            columns=written.columns,
         )
         warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
-        return StepResult(record, written.result, self.staged.tests, warnings)
+        keys = [*map(outcome_of, entries), *map(outcome_of, failed)] if self.step.is_range else []
+        return StepResult(record, written.result, self.staged.tests, warnings, tuple(keys))
+
+    def failures(self, attempt: Attempt, at: datetime) -> list[Materialization]:
+        """Entries for the keys that were left out."""
+        return [
+            replace(entry, error=self.broken(entry.tests, entry.partition))
+            for entry in ledger.entries_of(
+                self.step, attempt, "failed", at, inputs=self.inputs, staged=self.staged
+            )
+            if entry.partition in self.left_out
+        ]
 
     def ended(self, attempt: Attempt, status: Outcome, error: str) -> StepResult:
         """Records an attempt that published nothing, as the step's last one."""
@@ -286,32 +375,79 @@ class Attempts:
             started_at=attempt.started_at,
             finished_at=at,
         )
-        entries = ledger.entry(
+        entries = ledger.entries_of(
             self.step,
             attempt,
             status,
             at,
             inputs=self.inputs,
-            tests=self.staged.tests,
+            staged=self.staged,
             error=error,
         )
+        if self.staged.key_tests:
+            entries = tuple(
+                replace(entry, error=self.broken(entry.tests, entry.partition) or error)
+                for entry in entries
+            )
         ended = replace(attempt, status=status, finished_at=at, error=error)
-        insist(lambda: self.store.finish_step(record, entries, attempt=ended), self.sleep)
-        return StepResult(record, tests=self.staged.tests, warnings=self.staged.warnings)
+        self.finish_step(record, entries, attempt=ended)
+        keys = tuple(map(outcome_of, entries)) if self.step.is_range else ()
+        return StepResult(record, tests=self.staged.tests, warnings=self.staged.warnings, keys=keys)
+
+    def failed(self, error: str) -> StepResult:
+        """Records keys as failed for what their latest attempt found out about them."""
+        assert self.latest is not None
+        at = self.clock()
+        entries = ledger.entries_of(self.step, self.latest, "failed", at, error=error)
+        record = replace(self.record, status="failed", error=error, finished_at=at)
+        self.finish_step(record, entries)
+        return StepResult(record, keys=tuple(map(outcome_of, entries)))
+
+    def finish_step(
+        self,
+        record: StepRecord,
+        entries: Sequence[Materialization] = (),
+        *,
+        attempt: Attempt | None = None,
+        columns: Columns = (),
+    ) -> None:
+        # Of a step that goes on, only what is behind it is recorded.
+        kept = replace(record, status="running") if self.partial else record
+        insist(
+            lambda: self.store.finish_step(kept, entries, attempt=attempt, columns=columns),
+            self.sleep,
+        )
 
     def finish(self, record: StepRecord) -> StepResult:
         """Records a step that was not even tried."""
         ended = replace(record, finished_at=self.clock())
-        insist(lambda: self.store.finish_step(ended), self.sleep)
-        return StepResult(ended)
+        self.finish_step(ended)
+        keys = tuple(
+            KeyOutcome(partition=key, status=ended.status, error=ended.error)
+            for key in self.step.keys
+        )
+        return StepResult(ended, keys=keys if self.step.is_range else ())
 
     def warned(self) -> list[str]:
+        found = [("", test) for test in self.staged.tests]
+        found += [(f" {key}", test) for key, ts in self.staged.key_tests.items() for test in ts]
         return [
-            f"{self.step.script.label}: the data test '{test.test}' is violated by"
+            f"{self.step.script.label}{key}: the data test '{test.test}' is violated by"
             f" {_rows(test.violations)}"
-            for test in self.staged.tests
+            for key, test in found
             if test.status == "warned"
         ]
+
+
+def outcome_of(entry: Materialization) -> KeyOutcome:
+    return KeyOutcome(
+        partition=entry.partition,
+        status=entry.status,
+        rows=entry.rows,
+        snapshot=entry.snapshot,
+        error=entry.error,
+        tests=entry.tests,
+    )
 
 
 def unforeseen(error: Exception) -> str:
@@ -319,7 +455,13 @@ def unforeseen(error: Exception) -> str:
 
 
 def _what(step: Step) -> str:
+    if step.is_range:
+        return f"{step.script.label} {step.keys[0]} … {step.keys[-1]}"
     return step.script.label if step.partition is None else f"{step.script.label} {step.partition}"
+
+
+def _keys(number: int) -> str:
+    return f"{number} key" if number == 1 else f"{number} keys"
 
 
 def _busy(step: Step, claim: Claim) -> SliceBusy:

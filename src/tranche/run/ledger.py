@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeAlias
 
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
 from tranche.model.digest import digest_of_snapshot
-from tranche.model.plan import Step
+from tranche.model.plan import InputKey, Step
 from tranche.model.run import Attempt, Input, Materialization, Outcome, PartitionState
-from tranche.ports import Restored, Staged, StateReader, Written
+from tranche.ports import Restored, Staged, StateReader, Written, WrittenKey
 from tranche.run.ids import new_id
 
 _LOG = 1_000
@@ -20,17 +21,26 @@ _PAST = 20
 """How many entries of a key are looked at, to find one that was made of the same."""
 
 
+Inputs: TypeAlias = Mapping[str | None, tuple[Input, ...]]
+"""What each key of a slice was made of."""
+
+
 def expected(
     step: Step,
     attempt: Attempt,
     at: datetime,
     *,
-    inputs: Sequence[Input],
+    inputs: Inputs,
     staged: Staged,
     state: StateReader,
+    left_out: Collection[str | None] = (),
 ) -> tuple[Materialization, ...]:
-    """The entries of an attempt once it has published what it staged."""
-    entries = entry(step, attempt, "succeeded", at, inputs=inputs, tests=staged.tests)
+    """The entries of an attempt once it has published what it staged, but for what is left out."""
+    entries = tuple(
+        entry
+        for entry in entries_of(step, attempt, "succeeded", at, inputs=inputs, staged=staged)
+        if entry.partition not in left_out
+    )
     if step.restores is None:
         return entries
     return tuple(_restored(entries[0], step, key, staged, state) for key in staged.restored)
@@ -64,91 +74,126 @@ def _restored(
     )
 
 
-def entry(
+def entries_of(
     step: Step,
     attempt: Attempt,
     status: Outcome,
     at: datetime,
     *,
-    inputs: Sequence[Input] = (),
-    tests: tuple[DataTestResult, ...] = (),
+    inputs: Inputs | None = None,
+    staged: Staged | None = None,
     error: str | None = None,
 ) -> tuple[Materialization, ...]:
-    """The entry of an attempt; none for a step that materializes nothing."""
+    """An entry for each key of an attempt; none for a step that materializes nothing."""
     if step.script.asset is None or (step.restores is not None and status != "succeeded"):
         return ()
-    return (
+    return tuple(
         Materialization(
             id=new_id(at),
             asset=str(step.script.asset),
-            partition=step.partition,
-            ordinal=step.ordinal,
+            partition=key.partition,
+            ordinal=key.ordinal,
             status=status,
             run=attempt.run,
             attempt=attempt.id,
             fingerprint=step.script.fingerprint,
             started_at=attempt.started_at,
             finished_at=at,
-            inputs=tuple(inputs),
-            tests=tests,
+            inputs=(inputs or {}).get(key.partition, ()),
+            tests=tests_of(staged, key.partition),
             error=error,
-        ),
+            seconds=(at - attempt.started_at).total_seconds() / len(step.slice),
+        )
+        for key in step.slice
     )
+
+
+def tests_of(staged: Staged | None, key: str | None) -> tuple[DataTestResult, ...]:
+    """What data tests found for a key."""
+    if staged is None:
+        return ()
+    if key is not None and key in staged.key_tests:
+        return staged.key_tests[key]
+    return staged.tests
 
 
 def published(
     entry: Materialization, written: Written, before: PartitionState | None
 ) -> Materialization:
     """The entry once its slice can be seen; `before` is where its key stood."""
+    each = written.keys.get(entry.partition) if entry.partition is not None else None
+    rows = written.rows if each is None else each.rows
     return replace(
         entry,
         # What readers see is the commit that came last, whoever recorded it last.
         finished_at=written.committed_at or entry.finished_at,
-        rows=written.rows if entry.rows is None else entry.rows,
+        rows=rows if entry.rows is None else entry.rows,
         snapshot=written.snapshot,
-        digest=entry.digest or _digest(written, before),
+        digest=entry.digest or _digest(written, each, before),
     )
 
 
-def _digest(written: Written, before: PartitionState | None) -> str | None:
-    digest = written.digest
-    if not written.changed and before is not None and before.materialization is not None:
+def _digest(written: Written, each: WrittenKey | None, before: PartitionState | None) -> str | None:
+    digest = written.digest if each is None else each.digest
+    changed = written.changed if each is None else each.changed
+    if not changed and before is not None and before.materialization is not None:
         digest = before.digest
     return digest or digest_of_snapshot(written.snapshot)
 
 
 def past(step: Step, state: StateReader) -> tuple[Materialization, ...]:
     """The latest successes of the step's key."""
-    if step.script.asset is None or step.restores is not None:
+    if step.script.asset is None or step.restores is not None or step.is_range:
         return ()
     log = state.materializations(str(step.script.asset), step.partition, limit=_PAST)
     return tuple(entry for entry in log if entry.status == "succeeded")
 
 
-def pinned_inputs(step: Step, state: StateReader) -> tuple[Input, ...]:
-    """What the step is about to read, with the materialization that each key has now."""
-    inputs = []
+def standing(step: Step, state: StateReader) -> Mapping[str, PartitionState]:
+    """Where those keys of a slice of several stand that were there before."""
+    if not step.is_range or step.script.asset is None:
+        return {}
+    found = state.standing(str(step.script.asset), step.keys)
+    return {
+        key: each
+        for key, each in found.items()
+        if key is not None and each.materialization is not None
+    }
+
+
+def pinned_inputs(step: Step, state: StateReader) -> Inputs:
+    """What each key is about to read, with the materialization that it has now."""
     pinned = {(given.asset, given.partition): given for given in step.pinned}
+    wanted: dict[str, set[str | None]] = {}
     for needed in step.inputs:
-        given = pinned.get((str(needed.asset), needed.partition))
-        if given is not None:
-            inputs.append(given)
-            continue
-        found = state.partition(str(needed.asset), needed.partition)
-        inputs.append(
-            Input(
-                asset=str(needed.asset),
-                partition=needed.partition,
-                materialization=found.materialization if found else None,
-            )
+        wanted.setdefault(str(needed.asset), set()).add(needed.partition)
+    states = {
+        (asset, key): found
+        for asset, keys in wanted.items()
+        for key, found in state.standing(asset, sorted(keys, key=str)).items()
+    }
+
+    def given(needed: InputKey) -> Input:
+        place = str(needed.asset), needed.partition
+        if place in pinned:
+            return pinned[place]
+        found = states.get(place)
+        return Input(
+            asset=place[0],
+            partition=needed.partition,
+            materialization=found.materialization if found else None,
         )
-    return tuple(inputs)
+
+    return {key.partition: tuple(given(needed) for needed in key.inputs) for key in step.slice}
 
 
-def with_sources(inputs: Sequence[Input], staged: Staged) -> tuple[Input, ...]:
-    return tuple(
-        replace(item, snapshot=staged.sources.get(item.asset, item.snapshot)) for item in inputs
-    )
+def with_sources(inputs: Inputs, staged: Staged) -> Inputs:
+    return {
+        key: tuple(
+            replace(item, snapshot=staged.sources.get(item.asset, item.snapshot)) for item in given
+        )
+        for key, given in inputs.items()
+    }
 
 
 def table_of(step: Step) -> LakeTable | None:

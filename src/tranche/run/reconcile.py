@@ -102,9 +102,10 @@ class _Reconciliation:
     def step(self, step: StepRecord, attempts: Sequence[Attempt]) -> StepStatus:
         """Any of the attempts may have published; the table knows it by the step that they share."""
         attempt = attempts[-1]
-        written = self.written(step, attempt)
         noted = (self.store.staged(tried.id) for tried in reversed(attempts))
         entries = next((entries for entries in noted if entries), ())
+        keys = [entry.partition for entry in entries] or [step.partition]
+        written = self.written(step, attempt, keys)
         if written is None or (step.asset is not None and not entries):
             self.failed(step, attempt)
             return "failed"
@@ -152,8 +153,10 @@ class _Reconciliation:
             ended = replace(attempt, status="failed", error=_GONE, finished_at=self.at)
         insist(lambda: self.store.finish_step(failed, entries, attempt=ended), self.sleep)
 
-    def written(self, step: StepRecord, attempt: Attempt) -> Written | None:
+    def written(
+        self, step: StepRecord, attempt: Attempt, keys: Sequence[str | None]
+    ) -> Written | None:
         asset = parse_address(step.asset) if step.asset is not None else None
         if not isinstance(asset, LakeTable) or step.strategy == "manual":
             return None
-        return self.engine.recover(asset, step.partition, attempt)
+        return self.engine.recover(asset, keys, attempt)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from tranche.model.plan import Plan, Step
 from tranche.model.run import Run, RunStatus, StepRecord
 from tranche.ports import Clock, Engine, StateStore
-from tranche.run.attempts import Attempts, StepResult, unforeseen
+from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
 from tranche.run.progress import Progress
+from tranche.run.ranges import Ranges
 from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
 
@@ -42,12 +43,15 @@ def run_plan(
     sleep: Callable[[float], None] = time.sleep,
     patience: float = PATIENCE,
     rows: Mapping[int, object] | None = None,
+    id: str | None = None,
 ) -> RunResult:
     """Executes every step in order. One that fails stops only those that depend on it.
 
     `rows` are frames of the engine's own, for the positions of steps whose script has no query.
+    `id` is the run's, where somebody has to know it before.
     """
     runner = _Runner(plan, engine, store, clock, progress or Progress(), sleep, patience)
+    runner.id = id or runner.id
     return runner.run(rows or {})
 
 
@@ -132,8 +136,36 @@ class _Runner:
 
     def step(self, step: Step) -> StepResult:
         record = self.record(step)
-        stopped = [n for n in step.needs if self.results[n].record.status != "succeeded"]
-        attempts = Attempts(
+        attempts = self.attempts(step, record)
+        if self.interrupts.asked:
+            return attempts.finish(replace(record, status="cancelled"))
+        if step.verdict == "skip":
+            return attempts.finish(replace(record, status="skipped", error=step.reason))
+        stopped = self.stopped(step)
+        if len(stopped) == len(step.slice):
+            return attempts.finish(replace(record, status="skipped", error=stopped[0].error))
+        if step.verdict == "fail":
+            return attempts.finish(replace(record, status="failed", error=step.reason))
+        self.progress.step_started(step)
+        if not step.is_range:
+            result = attempts.run()
+            unforeseen = attempts.unforeseen
+        else:
+            ranges = Ranges(
+                step,
+                lambda part: self.attempts(part, self.record(part)),
+                self.engine,
+                record,
+                self.progress,
+            )
+            result = ranges.run(stopped)
+            unforeseen = ranges.unforeseen
+        if unforeseen is not None:
+            self.unforeseen.append(unforeseen)
+        return result
+
+    def attempts(self, step: Step, record: StepRecord) -> Attempts:
+        return Attempts(
             step=step,
             record=record,
             fire_time=self.plan.request.fire_time,
@@ -146,22 +178,26 @@ class _Runner:
             patience=self.patience,
             rows=self.rows.get(step.position),
         )
-        if self.interrupts.asked:
-            return attempts.finish(replace(record, status="cancelled"))
-        if step.verdict == "skip":
-            return attempts.finish(replace(record, status="skipped", error=step.reason))
-        if stopped:
-            upstream = self.plan.steps[stopped[0]]
-            how = self.results[upstream.position].record.status
-            reason = f"{upstream.script.label} {'was skipped' if how == 'skipped' else how}"
-            return attempts.finish(replace(record, status="skipped", error=reason))
-        if step.verdict == "fail":
-            return attempts.finish(replace(record, status="failed", error=step.reason))
-        self.progress.step_started(step)
-        result = attempts.run()
-        if attempts.unforeseen is not None:
-            self.unforeseen.append(attempts.unforeseen)
-        return result
+
+    def stopped(self, step: Step) -> list[KeyOutcome]:
+        """The keys of a step that cannot run because of what became of steps before it."""
+        found: dict[str | None, KeyOutcome] = {}
+        for need in step.needs:
+            result = self.results[need]
+            upstream = self.plan.steps[need]
+            ended = {outcome.partition: outcome.status for outcome in result.keys}
+            for key in step.slice:
+                by_key = bool(ended) and key.partition is not None
+                how = ended.get(key.partition) if by_key else result.record.status
+                if how in (None, "succeeded") or key.partition in found:
+                    continue
+                verb = "was skipped" if how == "skipped" else how
+                found[key.partition] = KeyOutcome(
+                    partition=key.partition,
+                    status="skipped",
+                    error=f"{upstream.script.label} {verb}",
+                )
+        return list(found.values())
 
     def record(self, step: Step) -> StepRecord:
         return StepRecord(
@@ -173,4 +209,5 @@ class _Runner:
             ordinal=step.ordinal,
             strategy=step.strategy,
             status="waiting",
+            keys=len(step.slice),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from tranche.errors import KeyRejected
 from tranche.model.asset import LakeTable
@@ -18,6 +18,7 @@ from tranche.model.plan import Step
 from tranche.model.statement import (
     ArgumentHole,
     FileHole,
+    ImpliedHole,
     KeyHole,
     SliceHole,
     Statement,
@@ -54,7 +55,7 @@ class Bound:
     """A statement for Spark: its text, and the values of the markers in it."""
 
     text: str
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, Any]
 
 
 def bind(
@@ -63,10 +64,12 @@ def bind(
     *,
     table: Callable[[TableHole], str],
     files: Callable[[FileHole], str],
+    implied: Callable[[ImpliedHole], Bound] | None = None,
 ) -> Bound:
-    """Fills the holes; `table` and `files` give the text that stands for a table or for files."""
+    """Fills the holes; `table` and `files` give the text that stands for a table or for files, and
+    `implied` what is known of all keys together."""
     pieces: list[str] = []
-    parameters: dict[str, str] = {}
+    parameters: dict[str, Any] = {}
     for part in statement.parts:
         match part:
             case Text(text):
@@ -83,6 +86,10 @@ def bind(
                 pieces.append(files(part))
             case SliceHole():
                 pieces.append(quoted_name(SLICE_VIEW))
+            case ImpliedHole():
+                known = implied(part) if implied is not None else Bound("true", {})
+                pieces.append(known.text)
+                parameters.update(known.parameters)
             case _:
                 assert_never(part)
     return Bound("".join(pieces), parameters)
@@ -135,7 +142,7 @@ def quoted_name(name: str) -> str:
     return f"`{escaped}`"
 
 
-def _marker(name: str, value: str | None, type_: str, parameters: dict[str, str]) -> str:
+def _marker(name: str, value: str | None, type_: str, parameters: dict[str, Any]) -> str:
     if value is None:
         return f"CAST(NULL AS {type_})"
     parameters[name] = value

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from tranche.model.backfill import Backfill
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
@@ -152,6 +153,20 @@ def checked_run(run: Run) -> Run:
         payload=plain_json(run.payload),
         arguments=plain_json(dict(run.arguments)),
         error=optional_readable(run.error),
+    )
+
+
+def checked_backfill(backfill: Backfill) -> Backfill:
+    return replace(
+        backfill,
+        id=checked_id(backfill.id, "backfill"),
+        target=readable(backfill.target),
+        asset=checked_asset(backfill.asset),
+        created_at=as_utc(backfill.created_at),
+        finished_at=optional_utc(backfill.finished_at),
+        run=optional_readable(backfill.run),
+        keys=tuple(checked_text(key, "key", LONGEST_KEY) for key in backfill.keys),
+        options=plain_json(dict(backfill.options)),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tranche.errors import StateError
+from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks
@@ -20,6 +21,7 @@ class MemoryStore(MemoryLedger):
     def __init__(self) -> None:
         super().__init__()
         self._runs: dict[str, Run] = {}
+        self._backfills: dict[str, Backfill] = {}
         self._live: set[str] = set()
         self._steps: dict[tuple[str, int], StepRecord] = {}
         self._attempts: dict[str, Attempt] = {}
@@ -96,6 +98,45 @@ class MemoryStore(MemoryLedger):
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
             if status != "running":
                 self._live.discard(run)
+
+    def begin_backfill(self, backfill: Backfill) -> None:
+        kept = checks.checked_backfill(backfill)
+        with self._lock:
+            if kept.id in self._backfills:
+                raise StateError(f"backfill {kept.id!r} is recorded already")
+            self._backfills[kept.id] = kept
+
+    def change_backfill(
+        self,
+        backfill: str,
+        *,
+        status: BackfillStatus,
+        run: str | None = None,
+        at: datetime | None = None,
+    ) -> None:
+        backfill = checks.checked_id(backfill, "backfill")
+        with self._lock:
+            known = self._backfills.get(backfill)
+            if known is None:
+                raise StateError(f"backfill {backfill!r} is not recorded")
+            self._backfills[backfill] = replace(
+                known,
+                status=status,
+                finished_at=checks.optional_utc(at),
+                run=known.run if run is None else checks.checked_id(run, "run"),
+            )
+
+    def backfill(self, backfill: str) -> Backfill | None:
+        with self._lock:
+            return self._backfills.get(checks.checked_id(backfill, "backfill"))
+
+    def backfills(self, *, limit: int) -> Sequence[Backfill]:
+        limit = checks.checked_limit(limit)
+        with self._lock:
+            found = sorted(self._backfills.values(), key=lambda b: (b.created_at, b.id))
+            return tuple(
+                replace(each, keys=()) for each in reversed(found[-limit:] if limit else [])
+            )
 
     def begin_attempt(
         self, attempt: Attempt, *, asset: str | None = None, keys: Sequence[str | None] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from datetime import datetime
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
-from tranche.model.run import Materialization, PartitionState
+from tranche.model.run import Materialization, Outcome, PartitionState
 from tranche.state import checks
 from tranche.state.forms import violated
 
@@ -33,6 +33,25 @@ class MemoryLedger:
         with self._lock:
             key = checks.checked_asset(asset), checks.checked_key(partition)
             return self._partitions.get(key)
+
+    def standing(
+        self, asset: str, keys: Sequence[str | None]
+    ) -> Mapping[str | None, PartitionState]:
+        found = {key: self.partition(asset, key) for key in keys}
+        return {key: state for key, state in found.items() if state is not None}
+
+    def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
+        asset = checks.checked_asset(asset)
+        since, until = checks.as_utc(start), checks.as_utc(end)
+        with self._lock:
+            return {
+                state.partition: state.status
+                for (name, _), state in self._partitions.items()
+                if name == asset
+                and state.partition is not None
+                and state.ordinal is not None
+                and since <= state.ordinal < until
+            }
 
     def partitions(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, text, tuple_
 
+from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.state.keys import key_hash, key_head
@@ -15,6 +16,7 @@ from tranche.state.rows import columns
 from tranche.state.tables import (
     RUNNING,
     attempts,
+    backfills,
     claims,
     materializations,
     partitions,
@@ -61,6 +63,17 @@ def attempts_of(run: str) -> Select[Any]:
     return query.order_by(attempts.c.position, attempts.c.number)
 
 
+def backfill_by_id(backfill: str) -> Select[Any]:
+    return select(*columns(backfills, Backfill)).where(backfills.c.id == backfill)
+
+
+def latest_backfills(limit: int) -> Select[Any]:
+    """Without their keys, which may be many."""
+    told = [column for column in columns(backfills, Backfill) if column.name != "keys"]
+    order = (backfills.c.created_at.desc(), backfills.c.id.desc())
+    return select(*told).order_by(*order).limit(limit)
+
+
 def staged_by(attempt: str) -> Select[Any]:
     return select(staged.c.materializations).where(staged.c.attempt == attempt)
 
@@ -78,6 +91,18 @@ def claims_of_others(attempt: str, asset: str, hashes: Sequence[str] | None) -> 
 def partition_of(asset: str, key: str | None) -> Select[Any]:
     return select(*columns(partitions, PartitionState)).where(
         partitions.c.asset == asset, partitions.c.partition_hash == key_hash(key)
+    )
+
+
+def partitions_of(asset: str, hashes: Sequence[str]) -> Select[Any]:
+    return select(*columns(partitions, PartitionState)).where(
+        partitions.c.asset == asset, partitions.c.partition_hash.in_(hashes)
+    )
+
+
+def statuses_of(asset: str, start: datetime, end: datetime) -> Select[Any]:
+    return select(partitions.c.partition, partitions.c.status).where(
+        partitions.c.asset == asset, partitions.c.ordinal >= start, partitions.c.ordinal < end
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table
 
+from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.state.forms import (
@@ -34,7 +35,9 @@ SUCCESS_COLUMNS = (
 )
 """What a row of `partitions` says of the latest success."""
 
-Value = Run | StepRecord | Attempt | Claim | Materialization | PartitionState | SchemaVersion
+Value = (
+    Run | StepRecord | Attempt | Claim | Materialization | PartitionState | SchemaVersion | Backfill
+)
 
 
 def columns(table: Table, value: type[Value]) -> list[ColumnElement[Any]]:
@@ -111,6 +114,11 @@ def materialization_of(row: Row[Any]) -> Materialization:
     values: Mapping[str, Any] = row._asdict()
     inputs, tests = inputs_of(values["inputs"]), tests_of(values["tests"])
     return Materialization(**{**values, "inputs": inputs, "tests": tests})
+
+
+def backfill_of(row: Row[Any]) -> Backfill:
+    values: Mapping[str, Any] = row._asdict()
+    return Backfill(**{**values, "keys": tuple(values.get("keys", ()))})
 
 
 def schema_of(row: Row[Any]) -> SchemaVersion:

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection
 
+from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
-from tranche.model.run import Attempt, Materialization, PartitionState, Run, StepRecord
+from tranche.model.run import (
+    Attempt,
+    Materialization,
+    Outcome,
+    PartitionState,
+    Run,
+    StepRecord,
+)
 from tranche.state import checks, queries
 from tranche.state.address import read_address
 from tranche.state.connections import connect, recorded_version
 from tranche.state.failures import explained
 from tranche.state.forms import entry_of, sample_of, tests_of, violated
+from tranche.state.keys import key_hash
 from tranche.state.liveness import FileLives, Lives
-from tranche.state.rows import materialization_of, schema_of
+from tranche.state.rows import backfill_of, materialization_of, schema_of
 from tranche.state.schema import HEAD
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT
+
+# Databases limit how many values one question may have.
+_AT_ONCE = 500
 
 
 class SqlReader:
@@ -131,6 +143,37 @@ class SqlReader:
                 page = queries.undated_partitions(asset, after, limit - len(found))
                 found += (PartitionState(**row._asdict()) for row in connection.execute(page))
         return tuple(found)
+
+    def standing(
+        self, asset: str, keys: Sequence[str | None]
+    ) -> Mapping[str | None, PartitionState]:
+        asset = checks.checked_asset(asset)
+        hashes = [key_hash(checks.checked_key(key)) for key in keys]
+        found: dict[str | None, PartitionState] = {}
+        with self._reading() as connection:
+            for start in range(0, len(hashes), _AT_ONCE):
+                page = queries.partitions_of(asset, hashes[start : start + _AT_ONCE])
+                states = (PartitionState(**row._asdict()) for row in connection.execute(page))
+                found.update({state.partition: state for state in states})
+        return found
+
+    def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
+        asset = checks.checked_asset(asset)
+        question = queries.statuses_of(asset, checks.as_utc(start), checks.as_utc(end))
+        with self._reading() as connection:
+            return {row[0]: row[1] for row in connection.execute(question)}
+
+    def backfill(self, backfill: str) -> Backfill | None:
+        id = checks.checked_id(backfill, "backfill")
+        with self._reading() as connection:
+            row = connection.execute(queries.backfill_by_id(id)).one_or_none()
+        return None if row is None else backfill_of(row)
+
+    def backfills(self, *, limit: int) -> Sequence[Backfill]:
+        limit = checks.checked_limit(limit)
+        with self._reading() as connection:
+            found = connection.execute(queries.latest_backfills(limit))
+            return tuple(backfill_of(row) for row in found)
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {checks.checked_asset(asset): {} for asset in assets}

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Table, func, insert, literal, update
 from sqlalchemy.exc import IntegrityError
 
 from tranche.errors import StateError
+from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks, queries, tables
@@ -76,6 +77,28 @@ class SqlStore(SqlReader):
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
         if status != "running":
             self._lives.end(run)
+
+    def begin_backfill(self, backfill: Backfill) -> None:
+        kept = checks.checked_backfill(backfill)
+        with self._writing() as connection:
+            row = row_of(kept) | {"keys": list(kept.keys)}
+            _insert_new(connection, tables.backfills, row, f"backfill {kept.id!r}")
+
+    def change_backfill(
+        self,
+        backfill: str,
+        *,
+        status: BackfillStatus,
+        run: str | None = None,
+        at: datetime | None = None,
+    ) -> None:
+        backfill = checks.checked_id(backfill, "backfill")
+        values: dict[str, Any] = {"status": status, "finished_at": checks.optional_utc(at)}
+        if run is not None:
+            values["run"] = checks.checked_id(run, "run")
+        with self._writing() as connection:
+            what = f"backfill {backfill!r}"
+            _update(connection, tables.backfills, {"id": backfill}, values, what)
 
     def begin_attempt(
         self, attempt: Attempt, *, asset: str | None = None, keys: Sequence[str | None] = ()

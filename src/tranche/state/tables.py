@@ -12,6 +12,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Dialect,
+    Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -147,6 +148,7 @@ steps = Table(
     Column("status", Text, nullable=False),
     Column("rows", BigInteger),
     Column("snapshot", Text),
+    Column("keys", Integer, nullable=False, server_default="1"),
     Column("error", Text),
     Column("started_at", Moment),
     Column("finished_at", Moment),
@@ -164,6 +166,7 @@ attempts = Table(
     Column("started_at", Moment, nullable=False),
     Column("finished_at", Moment),
     Column("error", Text),
+    Column("part", Text, nullable=False, server_default=text("''")),
     ForeignKeyConstraint(["run", "position"], ["steps.run", "steps.position"]),
     UniqueConstraint("run", "position", "number"),
 )
@@ -216,6 +219,7 @@ materializations = Table(
     Column("inputs", Json, nullable=False),
     Column("tests", Json, nullable=False),
     Column("error", Text),
+    Column("seconds", Double),
     UniqueConstraint("id"),
     UniqueConstraint("once"),
     Index("ix_materializations_key", "asset", "partition_hash", "finished_at", "seq"),
@@ -251,6 +255,22 @@ schemas = Table(
     Column("run", Text, nullable=False),
     Column("at", Moment, nullable=False),
     PrimaryKeyConstraint("asset", "version"),
+)
+
+# A backfill is durable: whoever goes on with it takes its keys from here.
+backfills = Table(
+    "backfills",
+    metadata,
+    Column("id", Name, primary_key=True),
+    Column("target", Text, nullable=False),
+    Column("asset", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+    Column("run", Text),
+    Column("keys", Json, nullable=False),
+    Column("options", Json, nullable=False),
+    Index("ix_backfills_created_at", "created_at", "id"),
 )
 
 partitions = Table(

@@ -28,7 +28,7 @@ from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.explanation import Explanation, FilesView, SentStatement
-from tranche.model.plan import InputKey, Plan, Request, Step
+from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
 from tranche.model.rows import Rows
 from tranche.model.run import Materialization, PartitionState, StepRecord
 from tranche.model.scan import Portion, Scan
@@ -199,7 +199,8 @@ def test_the_json_of_explain() -> None:
     [explained] = documented("explain")
     portion = Portion(1, 1, 2)
     scan = Scan(source="lake://main/b", snapshot="1", files=portion, partitions=portion)
-    step = Step(position=0, script=script(), inputs=(InputKey(LakeTable("main", "b"), None),))
+    read = InputKey(LakeTable("main", "b"), None)
+    step = Step(position=0, script=script(), slice=(SliceKey(inputs=(read,)),))
     statement = SentStatement(
         kind="select",
         line=1,

@@ -13,6 +13,7 @@ from tranche.errors import (
     EngineUnavailable,
     SourceMissing,
     StatementFailed,
+    StatementRejected,
 )
 from tranche.lakes.failures import comes_from_spark, explained
 
@@ -41,7 +42,7 @@ LOST = f"{JAVA}org.apache.iceberg.exceptions.CommitFailedException: Cannot commi
         (Py4JError(f"{JAVA}java.io.IOException: No space left on device"), StatementFailed, True),
         (Py4JError("the data says: Found conflicting files"), StatementFailed, False),
         (PySparkException("Job 3 cancelled as part of cancellation of all jobs"), Cancelled, False),
-        (AnalysisException("no such function"), StatementFailed, False),
+        (AnalysisException("no such function"), StatementRejected, False),
     ],
 )
 def test_kinds(error: Exception, kind: type[Exception], transient: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
@@ -65,9 +65,11 @@ class ToldEngine(MemoryEngine):
         yield ToldTrial(self, work)
         self.reach(work.step, "closing")
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
         self.asked.append(attempt.id)
-        return super().recover(table, partition, attempt)
+        return super().recover(table, keys, attempt)
 
 
 class ToldTrial(MemoryTrial):
@@ -82,7 +84,7 @@ class ToldTrial(MemoryTrial):
         sources = {str(needed.asset): "s1" for needed in step.inputs}
         return Staged(sources=sources, tests=self.engine.found.get(step.script.name, ()))
 
-    def publish(self) -> Written:
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         self.engine.reach(self.work.step, "publishing")
         written = super().publish()
         self.engine.reach(self.work.step, "published")

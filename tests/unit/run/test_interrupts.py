@@ -107,8 +107,10 @@ class WorksOn(ToldEngine):
     def cancel(self, attempt: str | None = None) -> None:
         self.works_on = False
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
-        found = super().recover(table, partition, attempt)
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
+        found = super().recover(table, keys, attempt)
         if self.works_on:
             self.published[attempt.id] = Written(rows=1, snapshot="late")
         return found

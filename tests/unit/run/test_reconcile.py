@@ -12,6 +12,7 @@ import pytest
 from tranche.errors import CommitUnknown, StatementFailed
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
+from tranche.model.plan import SliceKey
 from tranche.model.run import Attempt, Run
 from tranche.ports import Written
 from tranche.run.reconcile import Recovered, reconcile
@@ -278,10 +279,12 @@ class TestWhoDoesIt:
 class Unreadable(ToldEngine):
     """An engine that cannot look at one of the tables."""
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
         if table.table == "a":
             raise StatementFailed("the lake of a is not there any more")
-        return super().recover(table, partition, attempt)
+        return super().recover(table, keys, attempt)
 
 
 def test_a_table_that_cannot_be_looked_at_does_not_stop_runs_of_others() -> None:
@@ -301,7 +304,9 @@ class OncePerStep(ToldEngine):
 
     blind = True
 
-    def recover(self, table: LakeTable, partition: str | None, attempt: Attempt) -> Written | None:
+    def recover(
+        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+    ) -> Written | None:
         if self.blind:
             raise StatementFailed("the lake cannot be reached")
         return next(iter(self.published.values()), None)
@@ -344,7 +349,7 @@ def test_a_rollback_that_did_not_come_to_it_leaves_the_ledger_alone() -> None:
     bench = Processes(CHAIN)
     bench.engine.fails("a", "publishing", Killed())
     plan = bench.plan("a", partition=KEY, only=True)
-    plan = replace(plan, steps=(replace(plan.steps[0], partition=None, restores="7"),))
+    plan = replace(plan, steps=(replace(plan.steps[0], slice=(SliceKey(),), restores="7"),))
     with pytest.raises(Killed):
         run_plan(plan, bench.engine, bench.store, bench.clock, sleep=bench.sleep)
     run = bench.store.runs(limit=1)[0].id

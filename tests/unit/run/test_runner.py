@@ -297,7 +297,7 @@ class TestRecording:
         for committed, rows in ((START + timedelta(hours=2), 2), (START + timedelta(hours=1), 1)):
             written = Written(rows=rows, snapshot=f"s{rows}", committed_at=committed)
             with monkeypatch.context() as patched:
-                patched.setattr(MemoryTrial, "publish", lambda _, w=written: w)
+                patched.setattr(MemoryTrial, "publish", lambda *_, w=written: w)
                 bench.run("a")
         state = bench.store.partition("lake://main/a", "2026-05-16")
         assert state is not None

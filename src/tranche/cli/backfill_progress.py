@@ -1,0 +1,104 @@
+"""What a person sees while a backfill works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tranche.cli.output import Output, harmless, shown
+from tranche.cli.progress import RunProgress
+from tranche.model.backfill import BackfillPlan
+from tranche.model.plan import Step
+from tranche.run.attempts import KeyOutcome, StepResult
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+
+class BackfillProgress(RunProgress):
+    """A bar of keys on a terminal; a line for what went wrong anywhere."""
+
+    def __init__(self, output: Output, planned: BackfillPlan) -> None:
+        super().__init__(output)
+        self._total = sum(len(step.slice) for step in planned.plan.steps)
+        self._failed = 0
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> BackfillProgress:
+        if self._output.notes.is_terminal:
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                SpinnerColumn,
+                TextColumn,
+                TimeRemainingColumn,
+            )
+
+            self._bar = Progress(
+                SpinnerColumn(),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[failed]}"),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}", markup=False),
+                console=self._output.notes,
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self._total, failed="", rate="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def say(self, text: str) -> None:
+        """The bar has a spinner of its own."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=harmless(text))
+
+    def step_started(self, step: Step) -> None:
+        self.say(named(step))
+
+    def goes_one_by_one(self, step: Step, reason: str) -> None:
+        self._output.warn(f"{named(step)} goes key by key: {reason}")
+
+    def keys_finished(self, step: Step, keys: Sequence[KeyOutcome]) -> None:
+        for outcome in keys:
+            if outcome.status == "failed":
+                self._failed += 1
+                key = "" if outcome.partition is None else f" {shown(outcome.partition)}"
+                self._output.warn(f"{step.script.label}{key} failed: {outcome.error}")
+        self._advance(len(keys))
+
+    def step_finished(self, step: Step, result: StepResult) -> None:
+        if result.keys:
+            # Those that were tried have been told of one by one.
+            untold = [k for k in result.keys if k.status in ("skipped", "cancelled")]
+            self._advance(len(untold))
+            return
+        record = result.record
+        if record.status == "failed":
+            self._failed += 1
+            self._output.warn(f"{named(step)} failed: {record.error}")
+        self._advance(1)
+
+    def _advance(self, number: int) -> None:
+        if self._bar is None or self._task is None:
+            return
+        failed = f"[red]{self._failed} failed[/red]" if self._failed else ""
+        speed = self._bar.tasks[0].speed
+        rate = f"{speed:.1f} keys/s" if speed else ""
+        self._bar.update(self._task, advance=number, failed=failed, rate=rate)
+
+
+def named(step: Step) -> str:
+    keys = [shown(key) for key in (step.keys[0], step.keys[-1]) if key is not None]
+    if step.is_range:
+        return f"{step.script.label} {' … '.join(keys)}"
+    return " ".join([step.script.label, *keys[:1]])

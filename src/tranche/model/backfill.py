@@ -1,0 +1,80 @@
+"""Backfills: a person asks for many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from tranche.model.plan import Plan
+
+BackfillStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
+Why: TypeAlias = Literal["missing", "failed", "succeeded"]
+"""Where a key stood when the work list was made."""
+
+MOST_KEYS = 2_000
+"""How many keys one job has at most, unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillRequest:
+    """What somebody asks for. The time is fixed here, and nothing later looks at a clock."""
+
+    target: str
+    at: datetime
+    start: str | None = None
+    end: str | None = None
+    keys: tuple[str, ...] = ()
+    every: bool = False
+    """Whether keys run that have succeeded already."""
+    exact: bool = False
+    """Whether lookback is left out."""
+    reverse: bool = False
+    only: bool = False
+    """Whether nothing downstream follows."""
+    one_by_one: bool = False
+    most_keys: int = MOST_KEYS
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What runs at once: an asset, some of its keys, and how."""
+
+    asset: str
+    keys: tuple[str | None, ...]
+    mode: Literal["range", "per-key"]
+    reason: str | None = None
+    """Why keys run one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillPlan:
+    """The work list of a backfill, and the steps that it becomes."""
+
+    request: BackfillRequest
+    asset: str
+    standing: Mapping[Why, int]
+    """How many keys of what was asked for stand where."""
+    keys: tuple[str, ...]
+    """The work list."""
+    plan: Plan
+    jobs: tuple[Job, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backfill:
+    """A backfill as the store keeps it."""
+
+    id: str
+    target: str
+    asset: str
+    status: BackfillStatus
+    created_at: datetime
+    finished_at: datetime | None = None
+    run: str | None = None
+    """The run that works on it, or did last."""
+    keys: tuple[str, ...] = ()
+    options: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The query of one slice, for many keys at once."""

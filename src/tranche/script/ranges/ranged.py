@@ -1,0 +1,182 @@
+"""A statement for one slice, as statements that give the rows of many keys at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import TokenType as T
+
+from tranche.model.script import Script
+from tranche.model.statement import (
+    ArgumentHole,
+    Comparison,
+    FileHole,
+    ImpliedHole,
+    KeyHole,
+    Limit,
+    Part,
+    Statement,
+    TableHole,
+    Text,
+)
+from tranche.model.strategy import PARTITION_COLUMN
+from tranche.script.ranges.edits import Edits
+from tranche.script.ranges.implied import Compared, comparisons
+from tranche.script.ranges.shape import Shapeless, Span, read_query
+from tranche.script.ranges.threaded import Holes, Threader
+from tranche.script.repeatable import RANDOM
+from tranche.script.tokens import SPARK
+
+_HOLE = "_tranche_hole_"
+_IMPLIED = "_tranche_implied_"
+_MARK = re.compile(rf"(?P<kind>{_HOLE}|{_IMPLIED})(?P<number>\d+)_")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """The ways to ask for many keys at once; Spark may understand only some of them."""
+
+    forms: tuple[Statement, ...]
+    """Statements that give the rows of all keys, with the key in the managed column."""
+    reason: str | None = None
+    """Why there are none."""
+
+
+def key_type(script: Script) -> str | None:
+    """The type of the argument `$partition`, where a script declares it and has keys."""
+    if script.partitioning is None:
+        return None
+    arguments = script.annotations.arguments
+    return next((a.type.upper() for a in arguments if a.name == "partition"), None)
+
+
+def only_key_by_key(script: Script) -> str | None:
+    """Why the keys of a script are run one by one, as far as its text tells; None if they are not."""
+    made = script.annotations.materialize
+    if script.query is None or made is None or not script.managed:
+        return "it writes by itself"
+    if any(asset in script.writes for asset in script.reads):
+        return "it reads its own table, so that each key builds on the one before"
+    if script.violation_queries:
+        return "a data test by script looks at one slice"
+    typed = key_type(script)
+    for statement in script.setup:
+        if any(_is_key(part, typed) for part in _all_parts(statement)):
+            return "a setup statement takes the key"
+    return ranged(script.query, typed).reason
+
+
+def _all_parts(statement: Statement) -> Iterator[Part]:
+    for part in statement.parts:
+        yield part
+        if isinstance(part, FileHole):
+            yield from part.path
+
+
+def ranged(statement: Statement, key_type: str | None = None) -> Ranged:
+    """The ways to run a query for many keys at once.
+
+    `key_type` is the type of the argument `$partition`, where a script declares it.
+    """
+    marked = _marked(statement)
+    try:
+        tokens = SPARK.tokenize(marked)
+        _check(tokens)
+        query = read_query(tokens)
+        holes = _holes(tokens, statement, key_type)
+        compared = tuple(comparisons(tokens, holes))
+    except Shapeless as error:
+        return Ranged((), f"it has {error}")
+    except TokenError:
+        return Ranged((), "its text cannot be read")
+    forms: list[Statement] = []
+    reason = None
+    words = Edits(marked, tokens).words
+    implied = [_comparison(each, words, statement.parts) for each in compared]
+    for correlated in (True, False):
+        threader = Threader(marked, tokens, holes, correlated=correlated)
+        try:
+            threader.query(query, PARTITION_COLUMN, {})
+        except Shapeless as error:
+            reason = reason or f"it has {error}"
+            continue
+        for number, each in enumerate(compared):
+            threader.edits.around(each.whole, "(", f" AND {_IMPLIED}{number}_)")
+        parts = tuple(_parts(threader.edits.made(), statement.parts, implied))
+        if all(form.parts != parts for form in forms):
+            forms.append(replace(statement, parts=parts))
+    return Ranged(tuple(forms), None if forms else reason)
+
+
+def _comparison(
+    each: Compared, words: Callable[[Span], str], known: tuple[Part, ...]
+) -> Comparison:
+    return Comparison(
+        tuple(_parts(words(each.column), known)),
+        tuple(
+            Limit(operator, tuple(_parts(words(value), known))) for operator, value in each.limits
+        ),
+    )
+
+
+def _marked(statement: Statement) -> str:
+    """The text, with a name in place of each hole."""
+    return "".join(
+        part.text if isinstance(part, Text) else f"{_HOLE}{number}_"
+        for number, part in enumerate(statement.parts)
+    )
+
+
+def _parts(text: str, known: Sequence[Part], implied: Sequence[Comparison] = ()) -> Iterator[Part]:
+    """The text cut at its holes again."""
+    end = 0
+    for mark in _MARK.finditer(text):
+        if mark.start() > end:
+            yield Text(text[end : mark.start()])
+        number = int(mark["number"])
+        yield known[number] if mark["kind"] == _HOLE else ImpliedHole(implied[number])
+        end = mark.end()
+    if end < len(text):
+        yield Text(text[end:])
+
+
+def _holes(tokens: list[Token], statement: Statement, key_type: str | None) -> Holes:
+    keys: dict[int, Callable[[str], str]] = {}
+    files: set[int] = set()
+    names: dict[int, str] = {}
+    others: set[int] = set()
+    for at, token in enumerate(tokens):
+        mark = _MARK.fullmatch(token.text)
+        if mark is None or token.token_type is not T.VAR:
+            continue
+        others.add(at)
+        match statement.parts[int(mark["number"])]:
+            case KeyHole(None):
+                keys[at] = str
+            case KeyHole():
+                raise Shapeless("several dimensions")
+            case ArgumentHole("partition") if key_type is not None:
+                keys[at] = f"CAST({{}} AS {key_type})".format
+            case FileHole(path=path):
+                if any(_is_key(part, key_type) for part in path):
+                    files.add(at)
+            case TableHole(alias=str() as alias):
+                names[at] = alias
+            case _:
+                pass
+    return Holes(keys, frozenset(files), names, frozenset(others))
+
+
+def _is_key(part: Part, key_type: str | None) -> bool:
+    return isinstance(part, KeyHole) or (key_type is not None and part == ArgumentHole("partition"))
+
+
+def _check(tokens: list[Token]) -> None:
+    for token, following in pairwise(tokens):
+        if token.text.lower() in RANDOM and following.token_type is T.L_PAREN:
+            raise Shapeless(f"{token.text.lower()}(), which gives other values each time")

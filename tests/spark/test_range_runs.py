@@ -1,0 +1,228 @@
+"""Slices of several keys, written: the tables are those of the keys one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tranche.model.plan import SliceKey, Step
+from tranche.run.attempts import StepResult
+from tranche.run.runner import run_plan
+from tranche.testing import MemoryStore
+
+if TYPE_CHECKING:
+    from .conftest import Bench
+
+DAYS = ("2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04")
+SOURCE = """\
+CREATE TABLE @source USING iceberg AS SELECT * FROM VALUES
+('2026-05-01', 1, 'a', '1'), ('2026-05-01', 2, 'b', '2'),
+('2026-05-02', 1, 'a', '3'), ('2026-05-02', 3, NULL, '4'),
+('2026-05-04', 2, 'c', '5') AS t(day, id, name, amount)
+"""
+SELECT = "SELECT id, name, CAST(amount AS INT) AS amount FROM @source WHERE day = '{partition}'"
+STRATEGIES = {
+    "replace": "",
+    "merge": " key=id",
+    "append": " append",
+    "history": " key=id history at=partition",
+    "history that closes": " key=id history at=partition deletes=close",
+}
+
+
+def script(query: str = SELECT, words: str = "", *tests: str, table: str = "t") -> str:
+    lines = "".join(f"-- data_test {test}\n" for test in tests)
+    header = f"-- pipeline\n-- partitioned daily\n-- materialize lake://main/@{table}{words}\n"
+    return f"{header}{lines}{query}"
+
+
+def ran(
+    bench: Bench, text: str, keys: tuple[str, ...] = DAYS, store: MemoryStore | None = None
+) -> tuple[StepResult, MemoryStore]:
+    """Runs a step that has all these keys."""
+    plan = bench.plan(text, partition=keys[0])
+    (step,) = plan.steps
+    state = store or MemoryStore()
+    whole = replace(plan, steps=(for_keys(step, keys),))
+    result = run_plan(whole, bench.engine, state, lambda: datetime.now(UTC), sleep=lambda _: None)
+    return result.steps[0], state
+
+
+def for_keys(step: Step, keys: tuple[str, ...]) -> Step:
+    rule = step.script.partitioning
+    assert rule is not None
+    slice_ = (
+        SliceKey(partition=key, ordinal=rule.ordinal(key), inputs=step.inputs) for key in keys
+    )
+    return replace(step, slice=tuple(slice_))
+
+
+def table(bench: Bench, name: str = "t") -> list[dict[str, Any]]:
+    return sorted(bench.sql(f"SELECT * FROM @{name}"), key=repr)
+
+
+def statuses(result: StepResult) -> dict[str | None, str]:
+    return {outcome.partition: outcome.status for outcome in result.keys}
+
+
+@pytest.fixture
+def shop(bench: Bench) -> Bench:
+    bench.sql(SOURCE)
+    return bench
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_range_gives_the_table_of_its_keys(shop: Bench, strategy: str) -> None:
+    words = STRATEGIES[strategy]
+    for day in DAYS:
+        step, _ = shop.ran(script(words=words), partition=day)
+        assert step.record.status == "succeeded", step.record.error
+    result, store = ran(shop, script(words=words, table="r"))
+    assert set(statuses(result).values()) == {"succeeded"}
+    assert table(shop, "r") == table(shop)
+    again, _ = ran(shop, script(words=words, table="r"), store=store)
+    assert set(statuses(again).values()) == {"succeeded"}
+    if strategy != "append":
+        assert table(shop, "r") == table(shop)
+
+
+def test_each_key_has_its_rows_and_an_entry(shop: Bench) -> None:
+    result, store = ran(shop, script())
+    assert {key.partition: key.rows for key in result.keys} == dict(
+        zip(DAYS, (2, 2, 0, 1), strict=True)
+    )
+    assert len({key.snapshot for key in result.keys}) == 1
+    asset = f"lake://main/{shop.schema}.t"
+    entries = [store.materializations(asset, day, limit=9) for day in DAYS]
+    assert [[entry.rows for entry in log] for log in entries] == [[2], [2], [0], [1]]
+
+
+def test_nothing_else_changes(shop: Bench) -> None:
+    shop.run(script(), partition=DAYS[0])
+    before = table(shop)
+    ran(shop, script(SELECT.replace("amount AS INT", "amount AS INT) + (1")), DAYS[1:])
+    assert [row for row in table(shop) if row["_tranche_partition"] == DAYS[0]] == before
+
+
+def test_a_slice_that_becomes_empty_is_emptied(shop: Bench) -> None:
+    ran(shop, script())
+    result, _ = ran(shop, script(f"{SELECT} AND day <> '2026-05-01'"))
+    assert result.keys[0].rows == 0
+    assert {row["_tranche_partition"] for row in table(shop)} == {DAYS[1], DAYS[3]}
+
+
+class TestDataTests:
+    def test_keys_that_fail_are_left_out(self, shop: Bench) -> None:
+        result, store = ran(shop, script(SELECT, "", "not_null name"))
+        assert statuses(result) == {
+            DAYS[0]: "succeeded",
+            DAYS[1]: "failed",
+            DAYS[2]: "succeeded",
+            DAYS[3]: "succeeded",
+        }
+        assert result.record.status == "failed"
+        assert {row["_tranche_partition"] for row in table(shop)} == {DAYS[0], DAYS[3]}
+        asset = f"lake://main/{shop.schema}.t"
+        (entry,) = store.materializations(asset, DAYS[1], limit=9)
+        assert "not_null name (1 row)" in (entry.error or "")
+        (violated,) = store.violations(entry.id)
+        assert violated.sample is not None
+        assert violated.sample.records() == [{"id": 3, "name": None, "amount": 4}]
+
+    def test_they_stay_what_they_were(self, shop: Bench) -> None:
+        ran(shop, script(f"{SELECT} AND name IS NOT NULL", "", "not_null name"))
+        before = table(shop)
+        ran(shop, script(SELECT, "", "not_null name"))
+        assert table(shop) == before
+
+    def test_unique_is_within_a_key(self, shop: Bench) -> None:
+        result, _ = ran(shop, script(SELECT, "", "unique id", "unique name"))
+        assert set(statuses(result).values()) == {"succeeded"}
+        twice = SELECT.replace("id,", "if(day = '2026-05-01', 7, id) AS id,")
+        result, _ = ran(shop, script(twice, "", "unique id", table="u"))
+        assert statuses(result)[DAYS[0]] == "failed"
+        assert result.keys[0].tests[0].violations == 2
+
+    def test_none_is_published_if_all_fail(self, shop: Bench) -> None:
+        result, _ = ran(
+            shop,
+            script(SELECT.replace("name,", "NULL::string AS name,"), "", "not_null name"),
+            DAYS[:2],
+        )
+        assert set(statuses(result).values()) == {"failed"}
+        assert shop.tables() == ["source"]
+
+
+class TestBadKeys:
+    def test_a_bad_cast_fails_its_own_key(self, shop: Bench) -> None:
+        shop.sql("INSERT INTO @source VALUES ('2026-05-03', 9, 'x', 'many')")
+        result, _ = ran(shop, script())
+        assert statuses(result) == {
+            DAYS[0]: "succeeded",
+            DAYS[1]: "succeeded",
+            DAYS[2]: "failed",
+            DAYS[3]: "succeeded",
+        }
+        failed = next(key for key in result.keys if key.status == "failed")
+        assert "many" in (failed.error or "")
+        assert {row["_tranche_partition"] for row in table(shop)} == {DAYS[0], DAYS[1], DAYS[3]}
+
+    def test_keys_that_are_there_twice_fail_their_own_slice(self, shop: Bench) -> None:
+        shop.sql("INSERT INTO @source VALUES ('2026-05-04', 2, 'x', '6')")
+        result, _ = ran(shop, script(words=" key=id"))
+        assert statuses(result)[DAYS[3]] == "failed"
+        assert "several rows have the same key id: 2 (2 rows)" in (result.keys[3].error or "")
+        assert sorted(set(statuses(result).values())) == ["failed", "succeeded"]
+
+    def test_a_file_that_is_missing_fails_its_own_key(self, shop: Bench) -> None:
+        for day in (DAYS[0], DAYS[2]):
+            shop.write(f"{shop.schema}/{day}.json", '{"id": 1, "day": "' + day + '"}')
+        path = f"'{shop.schema}/' || '{{partition}}' || '.json'"
+        result, _ = ran(shop, script(f"SELECT id, day FROM read_json({path})"), DAYS[:3])
+        assert statuses(result) == {
+            DAYS[0]: "succeeded",
+            DAYS[1]: "failed",
+            DAYS[2]: "succeeded",
+        }
+        assert {row["day"] for row in table(shop)} == {DAYS[0], DAYS[2]}
+
+    def test_a_mistake_in_the_statement_fails_all_at_once(self, shop: Bench) -> None:
+        result, _ = ran(shop, script("SELECT nothing FROM @source WHERE day = '{partition}'"))
+        assert set(statuses(result).values()) == {"failed"}
+        assert "nothing" in (result.keys[0].error or "")
+
+
+class TestOneByOne:
+    def test_what_is_random_goes_key_by_key(self, shop: Bench) -> None:
+        result, _ = ran(shop, script(SELECT.replace("id,", "id, rand() AS r,")))
+        assert set(statuses(result).values()) == {"succeeded"}
+        assert len({key.snapshot for key in result.keys}) == len(DAYS)
+
+    def test_a_setup_statement_that_takes_the_key(self, shop: Bench) -> None:
+        setup = "CREATE TEMP VIEW v AS SELECT * FROM @source WHERE day = '{partition}';\n"
+        result, _ = ran(shop, script(f"{setup}SELECT id, name FROM v"))
+        assert set(statuses(result).values()) == {"succeeded"}
+        assert len(table(shop)) == 5
+
+
+class TestDigests:
+    def test_the_same_rows_again_keep_their_digest(self, shop: Bench) -> None:
+        _, store = ran(shop, script())
+        asset = f"lake://main/{shop.schema}.t"
+        before = store.standing(asset, DAYS)
+        ran(shop, script(f"{SELECT} ORDER BY id"), store=store)
+        after = store.standing(asset, DAYS)
+        assert [after[day].digest for day in DAYS] == [before[day].digest for day in DAYS]
+
+    def test_only_keys_with_other_rows_get_another(self, shop: Bench) -> None:
+        _, store = ran(shop, script())
+        asset = f"lake://main/{shop.schema}.t"
+        before = store.standing(asset, DAYS)
+        shop.sql("UPDATE @source SET amount = '8' WHERE day = '2026-05-02' AND id = 1")
+        ran(shop, script(), store=store)
+        after = store.standing(asset, DAYS)
+        changed = [day for day in DAYS if after[day].digest != before[day].digest]
+        assert changed == [DAYS[1]]
