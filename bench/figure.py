@@ -11,7 +11,11 @@ class Figure:
     value: float
     unit: str
     limit: float | None = None
+    least: bool = False
+    """Whether the limit is a lower one."""
 
     @property
     def held(self) -> bool:
-        return self.limit is None or self.value <= self.limit
+        if self.limit is None:
+            return True
+        return self.value >= self.limit if self.least else self.value <= self.limit

@@ -48,8 +48,8 @@ class Work:
     """Earlier successes of its key, the latest first, whose rows the new ones may turn out to be;
     None if nobody has looked."""
 
-    standing: Mapping[str, PartitionState] = field(default_factory=dict)
-    """Of a slice of several keys, where those stand that were there before."""
+    standing: Mapping[str, Materialization] = field(default_factory=dict)
+    """Of a slice of several keys, the latest success of each that was there before."""
 
     @property
     def compares(self) -> bool:
@@ -258,6 +258,10 @@ class StateReader(PartitionReader, Protocol):
     def attempts(self, run: str) -> Sequence[Attempt]: ...
 
     def materialization(self, materialization: str) -> Materialization | None: ...
+
+    def entries(self, materializations: Sequence[str]) -> Sequence[Materialization]:
+        """These entries of the log, in no order; tests come without their samples."""
+        ...
 
     def materializations(
         self, asset: str, partition: str | None, *, limit: int

@@ -123,12 +123,13 @@ SCRIPT = """\
 class Runs:
     """Runs scripts for one key, with a ledger."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, words: str = "") -> None:
         self.bench = bench
+        self.header = SCRIPT.replace("@t", f"@t{words}")
         self.store = MemoryStore()
 
     def __call__(self, query: str) -> str | None:
-        step, _ = self.bench.ran(f"{SCRIPT}{query}", self.store, partition="2026-05-16")
+        step, _ = self.bench.ran(f"{self.header}{query}", self.store, partition="2026-05-16")
         assert step.record.status == "succeeded", step.record.error
         asset = f"lake://main/{self.bench.schema}.t"
         state = self.store.partition(asset, "2026-05-16")
@@ -172,3 +173,14 @@ def test_rows_that_cannot_be_read_any_more_count_as_others(bench: Bench) -> None
     bench.sql("DROP TABLE @t")
     again = run(f"{ROWS} ORDER BY id")
     assert first != again is not None and is_of_rows(again)
+
+
+def test_what_is_appended_again_makes_the_slice_another(bench: Bench) -> None:
+    run = Runs(bench, " append")
+    assert run(ROWS) != run(ROWS)
+
+
+def test_a_merge_after_others_makes_the_slice_another(bench: Bench) -> None:
+    run = Runs(bench, " key=id")
+    first, second = run(ROWS), run("SELECT 3 AS id, 'c' AS name")
+    assert run(ROWS) == second != first

@@ -11,14 +11,14 @@ from pyspark.sql.types import StructType
 from tranche.lakes.digest import digests_of
 from tranche.lakes.iceberg import at_snapshot
 from tranche.model.asset import LakeTable
-from tranche.model.run import PartitionState
+from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
 
 
 def unchanged_keys(
     session: SparkSession,
     table: LakeTable,
-    standing: Mapping[str, PartitionState],
+    standing: Mapping[str, Materialization],
     rows: Mapping[str, int],
     *,
     before: str,

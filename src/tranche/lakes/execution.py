@@ -35,6 +35,7 @@ from tranche.model.asset import LakeTable
 from tranche.model.explanation import FilesView, SentStatement
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
+from tranche.model.run import Materialization
 from tranche.model.statement import FileHole, ImpliedHole, Statement, TableHole
 from tranche.model.strategy import (
     Append,
@@ -84,6 +85,11 @@ class Execution:
         self.writer: SliceWriter | None = None
         self.result: Rows | None = None
         self.values = values_of(step)
+        made = step.script.annotations.materialize
+        # What a merge or an append leaves depends on what was there.
+        replaces = made is not None and isinstance(made.strategy, Replace)
+        self.repeats = replaces and repeatable(step.script)
+        """Whether the same tables make the same slice again."""
 
     def stage(self) -> Staged:
         script = self.step.script
@@ -133,7 +139,7 @@ class Execution:
 
     def stage_rows(self, writer: SliceWriter, rows: DataFrame) -> Staged:
         self.writer = writer
-        writer.standing = self.work.standing
+        writer.standing, writer.known_keys = self.work.standing, self.known_digests()
         writer.latest = next(iter(self.work.past or ()), None)
         writer.known = self.known_digest()
         writer.comparing = self.work.compares and writer.known is None and not self.step.is_range
@@ -153,15 +159,22 @@ class Execution:
 
     def known_digest(self) -> str | None:
         """The digest of the rows, if the same script has made a slice of the same before."""
-        script = self.step.script
+        found = (entry.digest for entry in self.work.past or () if self.made_of_the_same(entry))
+        return next(found, None)
+
+    def known_digests(self) -> dict[str, str]:
+        """The same for the keys of a slice of several, each beside what it is now."""
+        return {
+            key: entry.digest
+            for key, entry in self.work.standing.items()
+            if entry.digest is not None and self.made_of_the_same(entry)
+        }
+
+    def made_of_the_same(self, entry: Materialization) -> bool:
         unsure = self.work.rows is not None or None in self.pinned.values()
-        if unsure or not repeatable(script):
-            return None
-        for entry in self.work.past or ():
-            read = {given.asset: given.snapshot for given in entry.inputs}
-            if entry.fingerprint == script.fingerprint and read == self.sources:
-                return entry.digest
-        return None
+        if unsure or entry.fingerprint != self.step.script.fingerprint or not self.repeats:
+            return False
+        return {given.asset: given.snapshot for given in entry.inputs} == self.sources
 
     def writer_for(self, made: Materialize) -> SliceWriter:
         target = target_of(self.step, made)

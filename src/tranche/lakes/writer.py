@@ -50,7 +50,7 @@ from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
 from tranche.model.digest import is_of_rows
 from tranche.model.layout import Transform, canonical
-from tranche.model.run import Materialization, PartitionState
+from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written, WrittenKey
 from tranche.script.binding import quoted
@@ -104,8 +104,10 @@ class SliceWriter:
         """Whether rows are digested on their way, to tell if they are those of an earlier time."""
         self.latest: Materialization | None = None
         """What the slice is now, with which they are compared."""
-        self.standing: Mapping[str, PartitionState] = {}
-        """Where the keys of a slice of several stand."""
+        self.standing: Mapping[str, Materialization] = {}
+        """What the keys of a slice of several are now."""
+        self.known_keys: Mapping[str, str] = {}
+        """The digests of those of them whose rows are known without looking."""
         self.base: str | None = None
         """The snapshot that the table had before this wrote to it."""
         self.known: str | None = None
@@ -460,10 +462,11 @@ class SliceWriter:
         if rows is None:
             counted = self.current_slice().groupBy(PARTITION_COLUMN).count().collect()
             rows = {row[0]: int(row[1]) for row in counted}
-        same: Mapping[str, str] = {}
+        same = dict(self.known_keys)
         if changed and snapshot is not None and self.base is not None:
-            same = unchanged_keys(
-                self.session, self.table, self.standing, rows, before=self.base, after=snapshot
+            others = {key: each for key, each in self.standing.items() if key not in same}
+            same |= unchanged_keys(
+                self.session, self.table, others, rows, before=self.base, after=snapshot
             )
         return {
             key: WrittenKey(rows.get(key, 0), same.get(key), changed and key not in same)

@@ -149,16 +149,13 @@ def past(step: Step, state: StateReader) -> tuple[Materialization, ...]:
     return tuple(entry for entry in log if entry.status == "succeeded")
 
 
-def standing(step: Step, state: StateReader) -> Mapping[str, PartitionState]:
-    """Where those keys of a slice of several stand that were there before."""
+def standing(step: Step, state: StateReader) -> Mapping[str, Materialization]:
+    """The latest success of those keys of a slice of several that were there before."""
     if not step.is_range or step.script.asset is None:
         return {}
     found = state.standing(str(step.script.asset), step.keys)
-    return {
-        key: each
-        for key, each in found.items()
-        if key is not None and each.materialization is not None
-    }
+    ids = [each.materialization for each in found.values() if each.materialization is not None]
+    return {e.partition: e for e in state.entries(ids) if e.partition is not None}
 
 
 def pinned_inputs(step: Step, state: StateReader) -> Inputs:

@@ -89,6 +89,10 @@ class MemoryLedger:
         with self._lock:
             return self._log.get(checks.checked_id(materialization, "materialization"))
 
+    def entries(self, materializations: Sequence[str]) -> Sequence[Materialization]:
+        found = (self.materialization(each) for each in materializations)
+        return tuple(entry for entry in found if entry is not None)
+
     def materializations(
         self, asset: str, partition: str | None, *, limit: int
     ) -> Sequence[Materialization]:

@@ -151,6 +151,10 @@ def outcomes_of(assets: Sequence[str]) -> Select[Any]:
     return select(asset, status, func.count()).where(asset.in_(assets)).group_by(asset, status)
 
 
+def materializations_by_id(ids: Sequence[str]) -> Select[Any]:
+    return select(*columns(materializations, Materialization)).where(materializations.c.id.in_(ids))
+
+
 def materialization_by_id(materialization: str) -> Select[Any]:
     return select(*columns(materializations, Materialization)).where(
         materializations.c.id == materialization

@@ -188,6 +188,15 @@ class SqlReader:
             row = connection.execute(queries.materialization_by_id(id)).one_or_none()
         return None if row is None else materialization_of(row)
 
+    def entries(self, materializations: Sequence[str]) -> Sequence[Materialization]:
+        ids = [checks.checked_id(each, "materialization") for each in materializations]
+        found: list[Materialization] = []
+        with self._reading() as connection:
+            for start in range(0, len(ids), _AT_ONCE):
+                page = queries.materializations_by_id(ids[start : start + _AT_ONCE])
+                found += (materialization_of(row) for row in connection.execute(page))
+        return tuple(found)
+
     def materializations(
         self, asset: str, partition: str | None, *, limit: int
     ) -> Sequence[Materialization]:
