@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tranche.lakes.digest import digests_of
-from tranche.lakes.iceberg import at_snapshot
+from tranche.lakes.iceberg import at_snapshot, in_keys
 from tranche.model.asset import LakeTable
 from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
@@ -47,7 +46,7 @@ def _slices(
     session: SparkSession, table: LakeTable, snapshot: str, keys: Sequence[str]
 ) -> DataFrame:
     rows = session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}")  # noqa: S608
-    return rows.where(F.col(PARTITION_COLUMN).isin(list(keys)))
+    return rows.where(in_keys(PARTITION_COLUMN, keys))
 
 
 def _columns(frame: DataFrame) -> StructType:

@@ -28,7 +28,7 @@ from tranche.model.statement import (
     Statement,
     Text,
 )
-from tranche.script.binding import Bound
+from tranche.script.binding import Bound, text_literal
 from tranche.script.ranges.ranged import ranged
 from tranche.script.ranges.threaded import FILE_KEY, KEYS_VIEW
 
@@ -44,10 +44,9 @@ _GLOBS = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", "[": "[", "]": "]", "
 
 
 def keys_view(session: SparkSession, keys: Sequence[str]) -> None:
-    """The relation of all keys. They are bound, as every key is."""
-    marks = ", ".join(f"(:k{number})" for number in range(len(keys)))
-    values = {f"k{number}": key for number, key in enumerate(keys)}
-    rows = session.sql(f"SELECT * FROM VALUES {marks} AS t({_COLUMN})", args=values)  # noqa: S608
+    """The relation of all keys."""
+    values = ", ".join(f"({text_literal(key)})" for key in keys)
+    rows = session.sql(f"SELECT * FROM VALUES {values} AS t({_COLUMN})")  # noqa: S608
     rows.createOrReplaceTempView(KEYS_VIEW)
 
 
@@ -105,14 +104,25 @@ class Implied:
     ) -> Iterable[tuple[str, Sequence[Any]]]:
         several = list(dict.fromkeys(values))
         if limit.operator == "=":
-            if len(several) <= _MOST_LISTED:
+            ordered = self.in_order(several)
+            # A list is slower than its bounds, and says no more if nothing is missing between them.
+            if len(several) <= _MOST_LISTED and not (ordered and self.is_whole):
                 yield "IN", several
-            if self.in_order(several):
+            if ordered:
                 yield ">=", [min(several)]
                 yield "<=", [max(several)]
         elif self.in_order(several):
             least = limit.operator.startswith(">")
             yield limit.operator, [min(several) if least else max(several)]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the keys are all that there are between the first and the last."""
+        rule = self.execution.step.script.partitioning
+        if not isinstance(rule, TimePartitioning):
+            return False
+        first, last = (pick(self.keys, key=rule.ordinal) for pick in (min, max))
+        return len(rule.keys(start=first, end=last)) == len(self.keys)
 
     def in_order(self, values: Sequence[Any]) -> bool:
         """Whether the least and the greatest are so for Spark too, whatever they are compared with.

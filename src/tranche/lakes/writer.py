@@ -24,6 +24,7 @@ from tranche.lakes.iceberg import (
     at_snapshot,
     existing_columns,
     has_snapshot,
+    in_keys,
     key_rows,
     make_namespace,
     only_commit_since,
@@ -352,7 +353,7 @@ class SliceWriter:
         if not self.target.sliced:
             return F.lit(True)
         if self.several:
-            return F.col(PARTITION_COLUMN).isin(list(self.target.keys))
+            return in_keys(PARTITION_COLUMN, self.target.keys)
         return F.col(PARTITION_COLUMN) == F.lit(self.target.partition)
 
     def only_slice(self, rows: DataFrame) -> DataFrame:

@@ -33,6 +33,7 @@ _KEY = "_tranche_key"
 _FILES_VIEW = "_tranche_files_"
 _ARGUMENT = "_tranche_argument_"
 _ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}|/")
+_PLAIN = re.compile(r"[A-Za-z0-9 :.+/_-]*")
 _PATTERN = re.compile(r"[*?\[\]{}\\^]")
 
 
@@ -140,6 +141,22 @@ def quoted(table: LakeTable) -> str:
 def quoted_name(name: str) -> str:
     escaped = name.replace("`", "``")
     return f"`{escaped}`"
+
+
+def text_literal(text: str) -> str:
+    """A text as a complete literal, for where many of them would be slow to bind.
+
+    What is not plain is written in hexadecimal, so that nothing in it can end the literal, whatever
+    Spark is told about escapes.
+
+    >>> text_literal("2026-05-01")
+    "'2026-05-01'"
+    >>> text_literal("x' OR '1'='1")
+    "CAST(X'7827204F52202731273D2731' AS STRING)"
+    """
+    if _PLAIN.fullmatch(text):
+        return f"'{text}'"
+    return f"CAST(X'{text.encode().hex().upper()}' AS STRING)"
 
 
 def _marker(name: str, value: str | None, type_: str, parameters: dict[str, Any]) -> str:
