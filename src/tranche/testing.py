@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt
 from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
-from tranche.ports import Maintained, Staged, Trial, Upkeep, Work, Written
+from tranche.ports import Maintained, Staged, Trial, Upkeep, Work, Written, WrittenKey
 from tranche.state.memory import MemoryStore
 
 Record: TypeAlias = Mapping[str, Any]
@@ -104,29 +105,37 @@ class MemoryEngine:
 
 
 class MemoryTrial:
-    """Asks the script's function for its rows, and keeps them when they are published."""
+    """Asks the script's function for the rows of each key, and keeps them when they are published."""
 
     def __init__(self, engine: MemoryEngine, work: Work) -> None:
         self.engine = engine
         self.work = work
-        self.rows: tuple[Record, ...] = ()
+        self.rows: dict[str | None, tuple[Record, ...]] = {}
 
     def stage(self) -> Staged:
-        answer = self.engine.answers.get(self.work.step.script.name)
-        self.rows = tuple(answer(self.work.step)) if answer is not None else ()
+        step = self.work.step
+        answer = self.engine.answers.get(step.script.name)
+        self.rows = {
+            key.partition: tuple(answer(replace(step, slice=(key,)))) if answer is not None else ()
+            for key in step.slice
+        }
         return Staged()
 
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         step = self.work.step
-        rows = self.rows
+        rows = {key: found for key, found in self.rows.items() if key not in leave_out}
+        total = sum(map(len, rows.values()))
         if step.script.asset is None:
-            return Written(rows=len(rows), result=_as_rows(rows))
+            return Written(rows=total, result=_as_rows(next(iter(rows.values()), ())))
         slices = self.engine.tables.setdefault(str(step.script.asset), {})
-        before = slices.get(step.partition, ())
-        slices[step.partition] = rows
-        digest = hashlib.sha256("\n".join(sorted(map(repr, rows))).encode()).hexdigest()
+        before = sum(len(slices.get(key, ())) for key in rows)
+        slices.update(rows)
+        keys = {key: WrittenKey(len(found), _digest(found)) for key, found in rows.items() if key}
         written = Written(
-            rows=len(rows), snapshot=str(len(self.engine.executed)), digest=digest[:16]
+            rows=total,
+            snapshot=str(len(self.engine.executed)),
+            digest=None if step.is_range else _digest(next(iter(rows.values()), ())),
+            keys=keys if step.is_range else {},
         )
         self.engine.published[self.work.attempt.id] = written
         seen = SeenSnapshot(
@@ -135,11 +144,16 @@ class MemoryTrial:
             operation="overwrite",
             run=self.work.attempt.run,
             partition=step.partition,
-            added=len(rows),
-            removed=len(before),
+            added=total,
+            removed=before,
         )
         self.engine.past.setdefault(str(step.script.asset), []).append((seen, dict(slices)))
         return written
+
+
+def _digest(rows: Sequence[Record]) -> str:
+    text = "\n".join(sorted(map(repr, rows)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _as_rows(records: Sequence[Record], *, more: bool = False) -> Rows:

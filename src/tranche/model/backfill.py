@@ -36,6 +36,10 @@ class BackfillRequest:
     one_by_one: bool = False
     most_keys: int = MOST_KEYS
     arguments: Mapping[str, str] = field(default_factory=dict)
+    resumes: bool = False
+    """Whether of the given keys only those run that are not done."""
+    since: datetime | None = None
+    """Only what succeeded since then is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -61,8 +61,9 @@ def plan_backfill(
     script = _script(project, graph, request)
     rule = _rule(script)
     asked, warnings = asked_keys(rule, request, agreed=agreed)
-    standing = _standing(str(script.asset), rule, asked, state)
-    given = bool(request.keys)
+    planner = _Planner(graph, request, state, separates)
+    standing = planner.standing(script, rule, asked)
+    given = bool(request.keys) and not request.resumes
     wanted = [key for key in asked if request.every or given or standing[key] != "succeeded"]
     if not request.exact:
         wanted = with_lookback(rule, wanted)
@@ -71,8 +72,7 @@ def plan_backfill(
     counts: dict[Why, int] = {}
     for why in standing.values():
         counts[why] = counts.get(why, 0) + 1
-    planner = _Planner(graph, request, separates)
-    planner.add(script, wanted)
+    planner.add(script, wanted, asked)
     if not request.only:
         for name in graph.ordered(graph.descendants([script.name]) - {script.name}):
             planner.follow(graph.scripts[name])
@@ -179,28 +179,6 @@ def _range(
     return list(found), warnings
 
 
-def _standing(
-    asset: str, rule: Partitioning, keys: Sequence[str], state: StateReader
-) -> dict[str, Why]:
-    """Where each key stands."""
-    if not keys:
-        return {}
-    if isinstance(rule, TimePartitioning) and len(keys) > 1:
-        first, last = rule.window(keys[0]), rule.window(keys[-1])
-        states = state.statuses(asset, start=first.start_utc, end=last.end_utc)
-    else:
-        found = state.standing(asset, list(keys))
-        states = {key: each.status for key, each in found.items() if key is not None}
-    return {
-        key: "missing"
-        if key not in states
-        else "succeeded"
-        if states[key] == "succeeded"
-        else "failed"
-        for key in keys
-    }
-
-
 def _script(project: Project, graph: Graph, request: BackfillRequest) -> Script:
     target = find_target(project, graph, request.target)
     if target.upstream or len(target.scripts) != 1:
@@ -226,35 +204,74 @@ def _rule(script: Script) -> Partitioning:
     return script.partitioning
 
 
+def _why(status: str | None) -> Why:
+    if status is None:
+        return "missing"
+    return "succeeded" if status == "succeeded" else "failed"
+
+
 class _Planner:
     """Makes steps of scripts and keys, upstream first."""
 
-    def __init__(self, graph: Graph, request: BackfillRequest, separates: Separates) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        request: BackfillRequest,
+        state: StateReader,
+        separates: Separates,
+    ) -> None:
         self.graph = graph
         self.request = request
+        self.state = state
         self.separates = separates
         self.arguments = Arguments(request.arguments)
         self.steps: list[Step] = []
         self.jobs: list[Job] = []
         self.warnings: list[str] = []
         self.keys: dict[str, list[str]] = {}
-        """The keys of each script that runs; none for a whole table."""
+        """The keys of each script that run; none of a whole table."""
+        self.asked: dict[str, list[str]] = {}
+        """The keys of each script that the range has, whether they run or not."""
+
+    def standing(self, script: Script, rule: Partitioning, keys: Sequence[str]) -> dict[str, Why]:
+        """Where each key of a script stands."""
+        asset, since = str(script.asset), self.request.since
+        if not keys:
+            return {}
+        if isinstance(rule, TimePartitioning) and len(keys) > 1 and since is None:
+            windows = [rule.window(key) for key in (keys[0], keys[-1])]
+            start, end = min(w.start_utc for w in windows), max(w.end_utc for w in windows)
+            states: Mapping[str, str] = self.state.statuses(asset, start=start, end=end)
+        else:
+            found = self.state.standing(asset, list(keys))
+            states = {
+                str(key): each.status
+                for key, each in found.items()
+                if since is None or each.at >= since
+            }
+        return {key: _why(states.get(key)) for key in keys}
 
     def follow(self, script: Script) -> None:
-        """A script that is triggered by what is filled."""
-        needs = [name for name in sorted(self.graph.upstream[script.name]) if name in self.keys]
+        """A script that is triggered by what is filled, or that lacks some of it."""
+        needs = [name for name in sorted(self.graph.upstream[script.name]) if name in self.asked]
+        running = [name for name in needs if name in self.keys]
         if not needs:
             return
         try:
             self.check(script)
-            if script.partitioning is None:
-                check_whole(self.graph, script, needs)
-                self.add(script, [])
+            rule = script.partitioning
+            if rule is None:
+                if running:
+                    check_whole(self.graph, script, running)
+                    self.add(script, [], [])
                 return
-            keys = self.carried(script, script.partitioning, needs)
-            self.add(
-                script, keys if self.request.exact else with_lookback(script.partitioning, keys)
-            )
+            asked = self.carried(script, rule, {name: self.asked[name] for name in needs})
+            fresh = set(self.carried(script, rule, {name: self.keys[name] for name in running}))
+            standing = self.standing(script, rule, asked)
+            keys = [key for key in asked if key in fresh or standing[key] != "succeeded"]
+            if not self.request.exact:
+                keys = with_lookback(rule, keys)
+            self.add(script, keys, asked)
         except TrancheError as error:
             self.warnings.append(f"{script.label} does not follow: {error}")
 
@@ -263,13 +280,16 @@ class _Planner:
         if missing is not None:
             raise UsageError(missing)
 
-    def carried(self, script: Script, rule: Partitioning, needs: Sequence[str]) -> list[str]:
+    def carried(
+        self, script: Script, rule: Partitioning, keys: Mapping[str, Sequence[str]]
+    ) -> list[str]:
+        """The keys of scripts, as the one that follows them has them."""
         found: dict[str, None] = {}
-        for name in needs:
+        for name, given in keys.items():
             upstream = self.graph.scripts[name].partitioning
             if upstream is None:
                 continue
-            for key in self.keys[name]:
+            for key in given:
                 if not carries_over(upstream, rule, key):
                     raise MappingMissing(
                         f"{self.graph.scripts[name].label} is {upstream.kind} and {script.label}"
@@ -280,10 +300,10 @@ class _Planner:
                     found[key] = None
         return list(found)
 
-    def add(self, script: Script, keys: Sequence[str]) -> None:
+    def add(self, script: Script, keys: Sequence[str], asked: Sequence[str]) -> None:
+        self.asked[script.name] = list(asked)
         whole = script.partitioning is None
         if not keys and not whole:
-            self.keys[script.name] = []
             return
         needs = tuple(
             step.position

@@ -121,28 +121,30 @@ def find(state: StateReader, backfill: str) -> Backfill:
 def rest(
     project: Project, backfill: Backfill, state: StateReader, *, clock: Clock = now
 ) -> BackfillPlan:
-    """What is left of a backfill: the keys that have not succeeded since it began."""
-    left = tuple(key for key, how in progress_of(backfill, state).items() if how != "succeeded")
+    """What is left of a backfill, of its asset and of what is downstream."""
     options = dict(backfill.options)
-    arguments = options.pop("arguments", {})
+    arguments = options.get("arguments")
     assert isinstance(arguments, Mapping)
     request = BackfillRequest(
         target=backfill.target,
         at=clock(),
-        keys=left,
+        keys=backfill.keys,
         exact=True,
-        reverse=False,
         only=bool(options.get("only")),
         one_by_one=bool(options.get("one_by_one")),
         most_keys=int(str(options.get("most_keys"))),
         arguments=dict(arguments),
+        resumes=True,
+        # What had succeeded before is done again only if that was asked for.
+        since=backfill.created_at if options.get("every") else None,
     )
-    if not left:
+    planned = plan(project, request, state)
+    if not planned.plan.steps:
         raise UsageError(
             f"all keys of the backfill {backfill.id} have succeeded",
             "there is nothing to go on with",
         )
-    return plan(project, request, state)
+    return planned
 
 
 def progress_of(backfill: Backfill, state: StateReader) -> dict[str, str]:

@@ -1,0 +1,105 @@
+"""What every store does alike with many keys at once, and with backfills."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tranche.errors import StateError
+from tranche.model.backfill import Backfill
+from tranche.ports import StateStore
+
+from .builders import AWKWARD_KEYS, NOON, ORDERS, a_failure, an_entry, record
+
+DAY = timedelta(days=1)
+
+
+def a_backfill(id: str = "b1", **changes: object) -> Backfill:
+    backfill = Backfill(
+        id=id,
+        target="orders",
+        asset=ORDERS,
+        status="running",
+        created_at=NOON,
+        keys=("2026-05-01", "o'neill | x"),
+        options={"every": True, "most_keys": 3},
+    )
+    return replace(backfill, **changes)  # type: ignore[arg-type]
+
+
+class TestManyKeys:
+    def test_where_keys_stand(self, store: StateStore) -> None:
+        record(store, an_entry("m1", "a"), a_failure("m2", partition="b"))
+        found = store.standing(ORDERS, ["b", "missing", "a"])
+        assert {key: state.status for key, state in found.items()} == {
+            "a": "succeeded",
+            "b": "failed",
+        }
+        assert store.standing("lake://main/other", ["a"]) == {}
+
+    def test_more_than_a_question_can_name(self, store: StateStore) -> None:
+        keys = [f"k{number}" for number in range(1_200)]
+        record(store, *(an_entry(f"m{n}", key) for n, key in enumerate(keys)))
+        assert set(store.standing(ORDERS, keys)) == set(keys)
+        assert len(store.entries([f"m{n}" for n in range(1_200)])) == 1_200
+
+    def test_keys_of_any_kind(self, store: StateStore) -> None:
+        record(store, *(an_entry(f"m{n}", key) for n, key in enumerate(AWKWARD_KEYS)))
+        assert set(store.standing(ORDERS, AWKWARD_KEYS)) == set(AWKWARD_KEYS)
+
+    def test_the_one_key_of_a_whole_table(self, store: StateStore) -> None:
+        record(store, an_entry("m1", None))
+        assert store.standing(ORDERS, [None])[None].materialization == "m1"
+
+    def test_entries_by_their_ids(self, store: StateStore) -> None:
+        record(store, an_entry("m1", "a", seconds=1.5), an_entry("m2", "b"))
+        found = {entry.id: entry for entry in store.entries(["m2", "m1", "m9"])}
+        assert set(found) == {"m1", "m2"}
+        assert found["m1"] == store.materialization("m1")
+        assert (found["m1"].seconds, found["m2"].seconds) == (1.5, None)
+
+    def test_how_keys_of_a_time_ended(self, store: StateStore) -> None:
+        entries = [
+            an_entry("m1", "d1", ordinal=NOON),
+            a_failure("m2", partition="d2", ordinal=NOON + DAY),
+            an_entry("m3", "d3", ordinal=NOON + 2 * DAY),
+            an_entry("m4", "none"),
+        ]
+        record(store, *entries)
+        assert store.statuses(ORDERS, start=NOON, end=NOON + 2 * DAY) == {
+            "d1": "succeeded",
+            "d2": "failed",
+        }
+
+
+class TestBackfills:
+    def test_they_come_back_as_they_were(self, store: StateStore) -> None:
+        store.begin_backfill(a_backfill())
+        assert store.backfill("b1") == a_backfill()
+        assert store.backfill("b2") is None
+
+    def test_only_once(self, store: StateStore) -> None:
+        store.begin_backfill(a_backfill())
+        with pytest.raises(StateError):
+            store.begin_backfill(a_backfill())
+
+    def test_the_latest_first_without_their_keys(self, store: StateStore) -> None:
+        for number in range(3):
+            store.begin_backfill(a_backfill(f"b{number}", created_at=NOON + number * DAY))
+        found = store.backfills(limit=2)
+        assert [each.id for each in found] == ["b2", "b1"]
+        assert all(each.keys == () for each in found)
+
+    def test_where_one_stands(self, store: StateStore) -> None:
+        store.begin_backfill(a_backfill())
+        store.change_backfill("b1", status="running", run="r1")
+        store.change_backfill("b1", status="failed", at=NOON + DAY)
+        found = store.backfill("b1")
+        assert found is not None
+        assert (found.status, found.run, found.finished_at) == ("failed", "r1", NOON + DAY)
+
+    def test_one_that_is_not_there(self, store: StateStore) -> None:
+        with pytest.raises(StateError):
+            store.change_backfill("b9", status="failed")
