@@ -102,12 +102,14 @@ class _Reconciliation:
     def step(self, step: StepRecord, attempts: Sequence[Attempt]) -> StepStatus:
         """Any of the attempts may have published; the table knows it by the step that they share."""
         attempt = attempts[-1]
-        noted = (self.store.staged(tried.id) for tried in reversed(attempts))
+        # Other keys of the same step have come to their end before.
+        same = [tried for tried in attempts if tried.part == attempt.part]
+        noted = (self.store.staged(tried.id) for tried in reversed(same))
         entries = next((entries for entries in noted if entries), ())
         keys = [entry.partition for entry in entries] or [step.partition]
         written = self.written(step, attempt, keys)
         if written is None or (step.asset is not None and not entries):
-            self.failed(step, attempt)
+            self.failed(step, attempt, entries)
             return "failed"
         at = written.committed_at or self.at
         done = replace(
@@ -128,30 +130,40 @@ class _Reconciliation:
         )
         return "succeeded"
 
-    def failed(self, step: StepRecord, attempt: Attempt) -> None:
+    def failed(self, step: StepRecord, attempt: Attempt, noted: Sequence[Materialization]) -> None:
         entries = []
         # A rollback is of no key of its own, and leaves all of them as they were.
         if step.asset is not None and step.strategy != "rollback":
-            entries.append(
-                Materialization(
-                    id=new_id(self.at),
-                    asset=step.asset,
-                    partition=step.partition,
-                    ordinal=step.ordinal,
-                    status="failed",
-                    run=self.run.id,
-                    attempt=attempt.id,
-                    fingerprint="",
-                    started_at=attempt.started_at,
-                    finished_at=self.at,
-                    error=_GONE,
-                )
-            )
+            entries = self.failures(step, attempt, noted)
         failed = replace(step, status="failed", error=_GONE, finished_at=self.at)
         ended = attempt
         if attempt.status == "running":
             ended = replace(attempt, status="failed", error=_GONE, finished_at=self.at)
         insist(lambda: self.store.finish_step(failed, entries, attempt=ended), self.sleep)
+
+    def failures(
+        self, step: StepRecord, attempt: Attempt, noted: Sequence[Materialization]
+    ) -> list[Materialization]:
+        """An entry for each key. Those of a slice of several are known if they were noted."""
+        keys = [(step.partition, step.ordinal)]
+        if step.keys > 1:
+            keys = [(entry.partition, entry.ordinal) for entry in noted]
+        return [
+            Materialization(
+                id=new_id(self.at),
+                asset=str(step.asset),
+                partition=partition,
+                ordinal=ordinal,
+                status="failed",
+                run=self.run.id,
+                attempt=attempt.id,
+                fingerprint="",
+                started_at=attempt.started_at,
+                finished_at=self.at,
+                error=_GONE,
+            )
+            for partition, ordinal in keys
+        ]
 
     def written(
         self, step: StepRecord, attempt: Attempt, keys: Sequence[str | None]

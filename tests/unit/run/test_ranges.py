@@ -20,9 +20,11 @@ from tranche.model.backfill import BackfillRequest
 from tranche.model.plan import Step
 from tranche.planning.backfill import plan_backfill
 from tranche.ports import Work
+from tranche.run.reconcile import reconcile
 from tranche.run.runner import RunResult, run_plan
 from tranche.testing import MemoryEngine, MemoryTrial
 
+from .processes import Killed, Processes
 from .test_runner import CHAIN, START, Bench
 
 DAYS = tuple(f"2026-05-{day:02}" for day in range(1, 9))
@@ -184,3 +186,64 @@ def test_now_is_the_requests() -> None:
     assert run is not None
     assert run.fire_time == START
     assert isinstance(run.started_at, datetime)
+
+
+class TestKilled:
+    """The process ends in the middle; the next one asks the tables."""
+
+    @pytest.mark.parametrize("moment", ["staging", "publishing", "published"])
+    def test_each_key_is_told_of(self, moment: str) -> None:
+        bench = Processes(CHAIN)
+        bench.engine.fails("a", moment, Killed())
+        asked = BackfillRequest(target="a", at=START, keys=DAYS, only=True)
+        planned = plan_backfill(bench.project, asked, bench.store, lambda _: None)
+        with pytest.raises(Killed):
+            run_plan(planned.plan, bench.engine, bench.store, bench.clock, sleep=bench.sleep)
+        run = bench.store.runs(limit=1)[0].id
+        bench.store.process_ends(run)
+        reconcile(bench.store.abandoned(), bench.engine, bench.store, bench.clock, bench.sleep)
+        states = bench.store.partitions("lake://main/a", limit=99)
+        # Before it was noted what it would be, nothing is known to have been tried.
+        ended = {"staging": [], "publishing": ["failed"] * 8, "published": ["succeeded"] * 8}
+        assert [state.status for state in states] == ended[moment]
+        assert all(state.partition in DAYS for state in states)
+        ended_as = "succeeded" if moment == "published" else "failed"
+        assert [step.status for step in bench.store.steps(run)] == [ended_as]
+
+    @pytest.mark.parametrize("moment", ["staging", "publishing"])
+    def test_keys_that_were_done_before_stay_done(self, moment: str) -> None:
+        bench = Processes(CHAIN)
+        number = 0
+
+        def happens() -> None:
+            nonlocal number
+            number += 1
+            if number == 1 and moment == "staging":
+                raise StatementFailed("too much at once")
+            if number == (3 if moment == "staging" else 2):
+                raise Killed
+
+        if moment == "publishing":
+            bench.engine.happens["a", "staging"] = halved()
+        bench.engine.happens["a", moment] = happens
+        asked = BackfillRequest(target="a", at=START, keys=DAYS, only=True)
+        planned = plan_backfill(bench.project, asked, bench.store, lambda _: None)
+        with pytest.raises(Killed):
+            run_plan(planned.plan, bench.engine, bench.store, bench.clock, sleep=bench.sleep)
+        bench.store.process_ends(bench.store.runs(limit=1)[0].id)
+        reconcile(bench.store.abandoned(), bench.engine, bench.store, bench.clock, bench.sleep)
+        states = bench.store.standing("lake://main/a", DAYS)
+        assert [states[day].status for day in DAYS[:4]] == ["succeeded"] * 4
+        assert all(states[day].status == "failed" for day in DAYS[4:] if day in states)
+
+
+def halved() -> Callable[[], None]:
+    """Breaks the first time, so that a slice is halved."""
+    calls: list[int] = []
+
+    def happens() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise StatementFailed("too much at once")
+
+    return happens
