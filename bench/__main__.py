@@ -12,17 +12,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import asof, commands, small_slice, strategies
+from bench import asof, backfill, commands, small_slice, strategies
 from bench.figure import Figure
+
+PARTS = {
+    "commands": commands.measure,
+    "small_slice": small_slice.measure,
+    "asof": asof.measure,
+    "strategies": strategies.measure,
+    "backfill": backfill.measure,
+}
 
 
 def main() -> int:
-    figures: list[Figure] = [
-        *commands.measure(),
-        *small_slice.measure(),
-        *asof.measure(),
-        *strategies.measure(),
-    ]
+    """Measures all parts, or those that are named: `python -m bench backfill`."""
+    names = sys.argv[1:] or list(PARTS)
+    figures: list[Figure] = [figure for name in names for figure in PARTS[name]()]
     table = Table("what", "measured", "limit", "")
     for figure in figures:
         table.add_row(
