@@ -190,8 +190,9 @@ class TestBadKeys:
         assert {row["day"] for row in table(shop)} == {DAYS[0], DAYS[2]}
 
     def test_a_mistake_in_the_statement_fails_all_at_once(self, shop: Bench) -> None:
-        result, _ = ran(shop, script("SELECT nothing FROM @source WHERE day = '{partition}'"))
+        result, store = ran(shop, script("SELECT nothing FROM @source WHERE day = '{partition}'"))
         assert set(statuses(result).values()) == {"failed"}
+        assert len(store.attempts(result.record.run)) == 1
         assert "nothing" in (result.keys[0].error or "")
 
 

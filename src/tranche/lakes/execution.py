@@ -137,6 +137,14 @@ class Execution:
             return self.sql(query)
         return range_rows(self, query, self.range_keys)
 
+    def check_for(self, query: Statement, key: str) -> None:
+        """Lets Spark read the query of one key; nothing runs."""
+        several, self.values = self.values, replace(self.values, key=key)
+        try:
+            self.sql(query)
+        finally:
+            self.values = several
+
     def stage_rows(self, writer: SliceWriter, rows: DataFrame) -> Staged:
         self.writer = writer
         writer.standing, writer.known_keys = self.work.standing, self.known_digests()

@@ -60,6 +60,9 @@ def range_rows(execution: Execution, query: Statement, keys: Sequence[str]) -> D
             return execution.sql(form, implied=implied.text)
         except StatementRejected as error:
             reason = reason or f"Spark cannot ask for several keys: {error.what}"
+    if found.forms:
+        # If it refuses one key too, the statement itself is wrong, and that is what one hears of.
+        execution.check_for(query, keys[0])
     raise RangeRefused(reason or "it cannot be asked for several keys")
 
 

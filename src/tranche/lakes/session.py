@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
 from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
+from tranche.lakes.failures import comes_from_spark
 from tranche.lakes.jars import JarCache
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts
 from tranche.lakes.sessions import Sessions
@@ -65,7 +66,12 @@ class Spark:
 
     def close(self) -> None:
         if self._root is not None and self._owned:
-            self._root.stop()
+            try:
+                self._root.stop()
+            except Exception as error:
+                # One that has died cannot be stopped, and need not be.
+                if not comes_from_spark(error):
+                    raise
         self._root = None
         self._sessions = self._new_sessions()
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tranche.errors import (
+    EngineError,
     EngineUnavailable,
     KeysFailed,
     RangeRefused,
@@ -39,8 +40,6 @@ class Ranges:
     record: StepRecord
     progress: Progress
     outcomes: dict[str | None, KeyOutcome] = field(default_factory=dict)
-    one_by_one: str | None = None
-    """Why keys are run one by one, if they are."""
     warnings: list[str] = field(default_factory=list)
     number: int = 0
     unforeseen: Exception | None = None
@@ -96,7 +95,7 @@ class Ranges:
     def smaller(self, part: Part, error: TrancheError, tried: Attempts) -> Sequence[Part]:
         """What is tried instead of a part that could not be written as a whole."""
         if isinstance(error, RangeRefused):
-            self.one_by_one = error.what
+            self.warnings.append(f"{self.step.script.label} goes key by key: {error.what}")
             self.progress.goes_one_by_one(self.step, error.what)
             return [(n,) for n in part]
         if isinstance(error, KeysFailed):
@@ -107,8 +106,12 @@ class Ranges:
             return [rest] if rest else []
         if isinstance(error, EngineUnavailable):
             # It may have been too much for it; it starts anew with what comes next.
-            self.engine.close()
-            self.engine.start()
+            try:
+                self.engine.close()
+                self.engine.start()
+            except EngineError as gone:
+                self.fail(part, f"{error}; and it did not start again: {gone.what}", tried)
+                return []
         elif isinstance(error, SliceBusy | StatementRejected):
             self.fail(part, str(error), tried)
             return []

@@ -133,6 +133,7 @@ def test_what_cannot_be_asked_together_is_asked_one_by_one() -> None:
     result, _ = filled(engine)
     assert told(result) == {"succeeded": list(DAYS)}
     assert engine.tried == [DAYS, *((day,) for day in DAYS)]
+    assert result.warnings == ("lake://main/a goes key by key: it rolls dice",)
 
 
 def test_an_engine_that_died_starts_anew_with_less() -> None:
@@ -141,6 +142,18 @@ def test_an_engine_that_died_starts_anew_with_less() -> None:
     assert told(result) == {"succeeded": list(DAYS)}
     assert engine.started == 3
     assert [len(keys) for keys in engine.tried] == [8, 4, 2, 2, 4, 2, 2]
+
+
+def test_an_engine_that_does_not_start_again_fails_its_keys() -> None:
+    class Dead(Breaking):
+        def start(self) -> None:
+            raise EngineUnavailable("no Java")
+
+    result, bench = filled(Dead(lambda _: EngineUnavailable("gone")))
+    assert told(result) == {"failed": list(DAYS)}
+    assert result.steps[0].keys[0].error == "gone; and it did not start again: no Java"
+    run = bench.store.run(result.id)
+    assert run is not None and run.status == "failed"
 
 
 def test_downstream_of_a_failed_key_is_skipped_for_that_key_only() -> None:
