@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from filelock import FileLock
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
@@ -72,6 +73,7 @@ class Spark:
                 # One that has died cannot be stopped, and need not be.
                 if not comes_from_spark(error):
                     raise
+                _forget_the_dead()
         self._root = None
         self._sessions = self._new_sessions()
 
@@ -209,6 +211,14 @@ class Spark:
             conf["spark.driver.host"] = "127.0.0.1"
             conf["spark.driver.bindAddress"] = "127.0.0.1"
         return conf
+
+
+def _forget_the_dead() -> None:
+    """PySpark keeps its connection to a process that is gone, and would use it for a new one."""
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
 
 
 def joined(*lists: str) -> str:
