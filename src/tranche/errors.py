@@ -14,7 +14,8 @@ The tree::
     │   ├── ArgumentRejected         an argument that a script does not take, lacks, or that has another type
     │   ├── KeyRejected              a key that does not fit its partitioning
     │   ├── UnknownSnapshot          no such version of a table, or none at that time
-    │   └── NotPartitioned           a key given where nothing has partitions
+    │   ├── NotPartitioned           a key given where nothing has partitions
+    │   └── KeysTaken                keys that a running backfill is at
     ├── ScriptFaults                 scripts with faults, all of them together
     ├── PartitioningError            a rule that cannot divide anything
     │   ├── UnknownTimeZone
@@ -140,6 +141,14 @@ class UnknownSnapshot(UsageError):
 
 class NotPartitioned(UsageError):
     """A key was given, and nothing that would run has partitions."""
+
+
+class KeysTaken(UsageError):
+    """Keys that a running backfill is at."""
+
+    def __init__(self, what: str, remedy: str, backfill: str) -> None:
+        super().__init__(what, remedy)
+        self.backfill = backfill
 
 
 class ScriptFaults(TrancheError):

@@ -293,8 +293,12 @@ class StateReader(PartitionReader, Protocol):
 
     def backfill(self, backfill: str) -> Backfill | None: ...
 
-    def backfills(self, *, limit: int) -> Sequence[Backfill]:
-        """The latest first, without their keys."""
+    def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
+        """The latest first, or the latest of those that have not ended; without their keys."""
+        ...
+
+    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
+        """Who works on an asset's keys, in the order of the keys."""
         ...
 
     def running(self) -> Sequence[Run]:

@@ -92,6 +92,13 @@ class TestBackfills:
         assert [each.id for each in found] == ["b2", "b1"]
         assert all(each.keys == () for each in found)
 
+    def test_those_that_have_not_ended(self, store: StateStore) -> None:
+        for number, status in enumerate(("waiting", "succeeded", "cancelling", "failed")):
+            when = NOON + number * DAY
+            store.begin_backfill(a_backfill(f"b{number}", created_at=when, status=status))
+        found = store.backfills(limit=9, unfinished=True)
+        assert [each.id for each in found] == ["b2", "b0"]
+
     def test_where_one_stands(self, store: StateStore) -> None:
         store.begin_backfill(a_backfill())
         store.change_backfill("b1", status="running", run="r1")

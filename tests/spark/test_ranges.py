@@ -9,7 +9,7 @@ import pytest
 
 from tranche.lakes.engine import SparkEngine
 from tranche.lakes.execution import Execution
-from tranche.lakes.ranging import keys_view, range_rows
+from tranche.lakes.ranging import range_rows
 from tranche.model.plan import SliceKey
 from tranche.ports import Work
 from tranche.script.ranges.ranged import only_key_by_key
@@ -70,6 +70,5 @@ def test_rows_are_those_of_each_key(tables: Bench, name: str) -> None:
             trial.values = replace(whole, key=key)
             one_by_one += collected(trial, trial.sql(query), key)
         trial.step, trial.values = several, whole
-        keys_view(trial.session, KEYS)
         together = range_rows(trial, query, KEYS)
         assert sorted(collected(trial, together)) == sorted(one_by_one)

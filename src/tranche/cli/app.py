@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from tranche.cli.backfill_command import backfill
+from tranche.cli.backfill_command import backfill, catchup
 from tranche.cli.explain_command import explain
 from tranche.cli.look_commands import show, sql, status
 from tranche.cli.output import Output
@@ -31,6 +31,7 @@ for _command in (
     graph,
     run,
     backfill,
+    catchup,
     status,
     show,
     sql,

@@ -1,7 +1,8 @@
-"""The command `backfill`."""
+"""The commands `backfill` and `catchup`."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -13,17 +14,26 @@ from tranche.cli.options import (
     ArgumentsOption,
     DebugOption,
     DryRunOption,
+    FiredOption,
     JsonOption,
+    PatienceOption,
     ProjectOption,
     TargetOption,
-    WaitOption,
     explaining,
 )
 from tranche.cli.output import Output
 from tranche.errors import UsageError
 from tranche.model.backfill import MOST_KEYS, BackfillRequest
 
-_WORDS = ("list", "show", "resume")
+_WORDS = ("list", "show", "resume", "cancel")
+
+
+class Overlaps(StrEnum):
+    """What to do about keys that another backfill is at."""
+
+    fail = "fail"
+    wait = "wait"
+    exclude = "exclude"
 
 
 def backfill(
@@ -31,11 +41,12 @@ def backfill(
         str,
         typer.Argument(
             metavar="ASSET",
-            help="An asset or a script; or: list, show ID, resume ID.",
+            help="An asset or a script; or: list, show ID, resume ID, cancel ID.",
         ),
     ],
     backfill_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The backfill to show or to go on with.")
+        str | None,
+        typer.Argument(metavar="[ID]", help="The backfill that show, resume or cancel is for."),
     ] = None,
     start: Annotated[str | None, typer.Option("--start", help="The first key, or a date.")] = None,
     end: Annotated[
@@ -47,6 +58,10 @@ def backfill(
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Also keys that have succeeded already.")
+    ] = False,
+    stale: Annotated[
+        bool,
+        typer.Option("--stale", help="Also keys whose script or inputs have changed since."),
     ] = False,
     exact: Annotated[
         bool, typer.Option("--exact", help="Just these keys, without lookback.")
@@ -60,8 +75,18 @@ def backfill(
     yes: Annotated[
         bool, typer.Option("--yes", help="Also if these are more than a million keys.")
     ] = False,
+    overlap: Annotated[
+        Overlaps,
+        typer.Option("--overlap", help="What to do about keys that another backfill is at."),
+    ] = Overlaps.fail,
+    detach: Annotated[
+        bool,
+        typer.Option(
+            "--detach/--wait", help="Let a process of its own do it, or stay until it is done."
+        ),
+    ] = False,
     arg: ArgumentsOption = None,
-    wait: WaitOption = 600,
+    patience: PatienceOption = 600,
     dry_run: DryRunOption = False,
     project: ProjectOption = HERE,
     target: TargetOption = None,
@@ -83,12 +108,20 @@ def backfill(
             if what == "show":
                 backfilling.show_backfill(loaded, backfill_id, output)
                 return
-            went_well = backfilling.resume(loaded, backfill_id, output, wait=wait)
+            if what == "cancel":
+                backfilling.cancel(loaded, backfill_id, output)
+                return
+            if detach:
+                backfilling.resume_detached(loaded, backfill_id, output, target=target)
+                return
+            went_well = backfilling.resume(loaded, backfill_id, output, patience=patience)
         else:
             if backfill_id is not None:
                 raise UsageError(
                     f"unexpected {backfill_id!r}", "give keys with --keys, or --start and --end"
                 )
+            if every and stale:
+                raise UsageError("--all takes stale keys too", "leave --stale out")
             request = BackfillRequest(
                 target=what,
                 at=service.now(),
@@ -96,6 +129,8 @@ def backfill(
                 end=end,
                 keys=tuple(key for key in (keys or "").split(",") if key),
                 every=every,
+                stale=stale,
+                overlap=overlap.value,
                 exact=exact,
                 reverse=reverse,
                 only=only,
@@ -103,8 +138,57 @@ def backfill(
                 most_keys=max_keys,
                 arguments=given.arguments(arg or []),
             )
+            if detach and not dry_run:
+                backfilling.begin_detached(loaded, request, output, agreed=yes, target=target)
+                return
             went_well = backfilling.run_backfill(
-                loaded, request, output, dry_run=dry_run, wait=wait, agreed=yes
+                loaded, request, output, dry_run=dry_run, patience=patience, agreed=yes
             )
+        if not went_well:
+            raise typer.Exit(1)
+
+
+def catchup(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[ASSET]", help="An asset or a script; all if absent.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Just the keys that are missing, without lookback.")
+    ] = False,
+    only: Annotated[bool, typer.Option("--only", help="Run nothing downstream of ASSET.")] = False,
+    max_keys: Annotated[
+        int, typer.Option("--max-keys-per-job", min=1, help="How many keys one job has at most.")
+    ] = MOST_KEYS,
+    per_key: Annotated[bool, typer.Option("--per-key", help="One job for each key.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Also if an asset lacks more than a million keys.")
+    ] = False,
+    arg: ArgumentsOption = None,
+    at: FiredOption = None,
+    patience: PatienceOption = 600,
+    dry_run: DryRunOption = False,
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Fill every partition that should be there by now, has not succeeded, and nobody is at."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.cli import catching_up
+
+        loaded = service.open_project(project, target)
+        request = BackfillRequest(
+            target=what or "",
+            at=service.now() if at is None else given.moment(at),
+            exact=exact,
+            only=only,
+            one_by_one=per_key,
+            most_keys=max_keys,
+            arguments=given.arguments(arg or []),
+        )
+        went_well = catching_up.catch_up(
+            loaded, request, output, dry_run=dry_run, patience=patience, agreed=yes
+        )
         if not went_well:
             raise typer.Exit(1)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from tranche.cli.output import Output, harmless, shown
 from tranche.cli.progress import RunProgress
-from tranche.model.backfill import BackfillPlan
-from tranche.model.plan import Step
+from tranche.model.plan import Plan, Step
 from tranche.run.attempts import KeyOutcome, StepResult
 
 if TYPE_CHECKING:
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 class BackfillProgress(RunProgress):
     """A bar of keys on a terminal; a line for what went wrong anywhere."""
 
-    def __init__(self, output: Output, planned: BackfillPlan) -> None:
+    def __init__(self, output: Output, plan: Plan) -> None:
         super().__init__(output)
-        self._total = sum(len(step.slice) for step in planned.plan.steps)
+        self._total = sum(len(step.slice) for step in plan.steps)
         self._failed = 0
         self._bar: Bar | None = None
         self._task: TaskID | None = None

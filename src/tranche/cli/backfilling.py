@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tranche import service
@@ -9,14 +13,17 @@ from tranche.cli.backfill_progress import BackfillProgress
 from tranche.cli.output import Output, counted, instant, shown
 from tranche.cli.running import starting
 from tranche.cli.views import test_view
-from tranche.model.backfill import Backfill, BackfillPlan, BackfillRequest
+from tranche.errors import KeysTaken
+from tranche.model.backfill import Backfill, BackfillPlan, BackfillRequest, Job
 from tranche.model.project import Project
-from tranche.ports import StateStore
+from tranche.ports import StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
 from tranche.service import backfilling
 from tranche.service.backfilling import BackfillResult
 
 _LISTED = 20
+_AGAIN = 1.0
+"""After how many seconds it is looked again whether others have ended."""
 
 
 def run_backfill(
@@ -25,47 +32,121 @@ def run_backfill(
     output: Output,
     *,
     dry_run: bool,
-    wait: float,
+    patience: float,
     agreed: bool,
 ) -> bool:
     """Runs a backfill or prints what it would do; says whether it went well."""
     with service.open_state(project, create=not dry_run) as store:
-        planned = backfilling.plan(project, request, store, agreed=agreed)
+        planned = _planned(project, request, store, output, agreed=agreed)
         if dry_run:
             _show_plan(planned, output)
             return True
-        backfill = backfilling.begin(planned, store)
-        return _work_off(project, backfill, planned, store, output, wait=wait)
+        return _work_off(project, None, planned, store, output, patience=patience)
 
 
-def resume(project: Project, backfill: str, output: Output, *, wait: float) -> bool:
+def begin_detached(
+    project: Project, request: BackfillRequest, output: Output, *, agreed: bool, target: str | None
+) -> None:
+    """Records a backfill and leaves it to another process."""
+    with service.open_state(project, create=True) as store:
+        planned = _planned(project, request, store, output, agreed=agreed)
+        for warning in planned.warnings:
+            output.warn(warning)
+        backfill = backfilling.begin(planned, store, status="waiting")
+        if not planned.plan.steps:
+            store.change_backfill(backfill.id, status="succeeded", at=service.now())
+            output_detached(backfill.id, "succeeded", None, output)
+            return
+        log = backfilling.detach(backfill, project, target)
+    output_detached(backfill.id, "waiting", str(log), output)
+
+
+def resume_detached(project: Project, backfill: str, output: Output, *, target: str | None) -> None:
     with service.open_state(project, create=False) as store:
         found = backfilling.find(store, backfill)
+        backfilling.check_resumable(found, store)
+        backfilling.rest(project, found, store)
+    log = backfilling.detach(found, project, target)
+    output_detached(found.id, "waiting", str(log), output)
+
+
+def output_detached(backfill: str, status: str, log: str | None, output: Output) -> None:
+    if output.json:
+        output.value({"backfill": backfill, "status": status, "log": log})
+        return
+    output.line(f"backfill {shown(backfill)} {status}")
+    if log is not None:
+        output.line(
+            f"see how it goes with tranche backfill show {shown(backfill)}, or in {log}", "dim"
+        )
+
+
+def resume(project: Project, backfill: str, output: Output, *, patience: float) -> bool:
+    with service.open_state(project, create=False) as store:
+        found = backfilling.find(store, backfill)
+        backfilling.check_resumable(found, store)
         planned = backfilling.rest(project, found, store)
-        return _work_off(project, found, planned, store, output, wait=wait)
+        return _work_off(project, found, planned, store, output, patience=patience)
+
+
+def cancel(project: Project, backfill: str, output: Output) -> None:
+    with service.open_state(project, create=False) as store:
+        found = backfilling.find(store, backfill)
+        status = backfilling.cancel(found, store)
+    if output.json:
+        output.value({"backfill": found.id, "status": status})
+    elif status == "cancelling":
+        output.line(f"backfill {shown(found.id)} ends after the commit at hand")
+    else:
+        output.line(f"backfill {shown(found.id)} is cancelled")
+
+
+def _planned(
+    project: Project,
+    request: BackfillRequest,
+    store: StateReader,
+    output: Output,
+    *,
+    agreed: bool,
+) -> BackfillPlan:
+    """The plan; where that was asked for, once nobody else is at its keys."""
+    told: set[str] = set()
+    while True:
+        try:
+            return backfilling.plan(project, request, store, agreed=agreed)
+        except KeysTaken as taken:
+            if request.overlap != "wait":
+                raise
+            if taken.backfill not in told:
+                told.add(taken.backfill)
+                output.warn(f"waiting for the backfill {taken.backfill}: {taken.what}")
+            time.sleep(_AGAIN)
+            request = replace(request, at=service.now())
 
 
 def _work_off(
     project: Project,
-    backfill: Backfill,
+    backfill: Backfill | None,
     planned: BackfillPlan,
     store: StateStore,
     output: Output,
     *,
-    wait: float,
+    patience: float,
 ) -> bool:
     for warning in planned.warnings:
         output.warn(warning)
     if not planned.plan.steps:
         with service.open_engine(project, debug=output.debug) as engine:
-            result = backfilling.run(backfill, planned, engine, store)
+            begun = backfill or backfilling.begin(planned, store)
+            result = backfilling.run(begun, planned, engine, store)
     else:
         with (
             starting(project, output, archiving=True) as engine,
-            BackfillProgress(output, planned) as progress,
+            BackfillProgress(output, planned.plan) as progress,
         ):
+            begun = backfill or backfilling.begin(planned, store)
             result = backfilling.run(
-                backfill, planned, engine, store, progress=progress, patience=wait
+                begun, planned, engine, store, progress=progress, patience=patience
             )
     _show_result(result, output)
     return result.status == "succeeded"
@@ -116,7 +197,8 @@ def _show_plan(planned: BackfillPlan, output: Output) -> None:
                 "asset": planned.asset,
                 "standing": dict(planned.standing),
                 "partitions": list(planned.keys),
-                "jobs": _jobs_view(planned),
+                "jobs": jobs_view(planned.jobs),
+                "stale": {asset: dict(why) for asset, why in planned.stale.items()},
                 "warnings": list(planned.warnings),
             }
         )
@@ -125,6 +207,13 @@ def _show_plan(planned: BackfillPlan, output: Output) -> None:
         output.warn(warning)
     standing = ", ".join(f"{number:,} {why}" for why, number in planned.standing.items())
     output.line(f"{planned.asset}: {standing or 'no keys'}")
+    for asset, reasons in planned.stale.items():
+        for reason, number in Counter(reasons.values()).most_common(_LISTED):
+            output.line(f"{asset}: {counted(number, 'key')} stale, {reason}", "dim")
+    show_jobs(planned.jobs, output)
+
+
+def show_jobs(jobs: Sequence[Job], output: Output) -> None:
     output.table(
         ("asset", "keys", "from", "to", "how"),
         (
@@ -135,7 +224,7 @@ def _show_plan(planned: BackfillPlan, output: Output) -> None:
                 job.keys[-1] or "",
                 "one job" if job.mode == "range" else f"key by key: {job.reason}",
             )
-            for job in planned.jobs
+            for job in jobs
         ),
     )
 
@@ -147,13 +236,13 @@ def _show_result(result: BackfillResult, output: Output) -> None:
                 "backfill": result.id,
                 "run": result.run.id if result.run is not None else None,
                 "status": result.status,
-                "partitions": [_key_view(outcome) for outcome in result.keys],
+                "partitions": [key_view(outcome) for outcome in result.keys],
                 "downstream": [
-                    {"asset": asset, **_key_view(outcome)}
+                    {"asset": asset, **key_view(outcome)}
                     for asset, outcome in result.outcomes()
                     if asset != result.plan.asset
                 ],
-                "jobs": _jobs_view(result.plan),
+                "jobs": jobs_view(result.jobs),
                 "warnings": [
                     *result.plan.warnings,
                     *(result.run.warnings if result.run is not None else ()),
@@ -164,17 +253,19 @@ def _show_result(result: BackfillResult, output: Output) -> None:
     if result.run is None:
         output.line(f"backfill {shown(result.id)}: there is nothing to do")
         return
-    counts: dict[tuple[str, str], int] = {}
-    for asset, outcome in result.outcomes():
-        counts[asset, outcome.status] = counts.get((asset, outcome.status), 0) + 1
-    for (asset, status), number in counts.items():
-        output.line(f"{asset}: {counted(number, 'key')} {status}")
+    show_outcomes(result.outcomes(), output)
     output.line(f"backfill {shown(result.id)} {result.status}")
     if result.status != "succeeded":
         output.line(f"go on with tranche backfill resume {shown(result.id)}", "dim")
 
 
-def _key_view(outcome: KeyOutcome) -> dict[str, Any]:
+def show_outcomes(outcomes: Iterable[tuple[str, KeyOutcome]], output: Output) -> None:
+    counts = Counter((asset, outcome.status) for asset, outcome in outcomes)
+    for (asset, status), number in counts.items():
+        output.line(f"{asset}: {counted(number, 'key')} {status}")
+
+
+def key_view(outcome: KeyOutcome) -> dict[str, Any]:
     return {
         "partition": outcome.partition,
         "status": outcome.status,
@@ -185,10 +276,10 @@ def _key_view(outcome: KeyOutcome) -> dict[str, Any]:
     }
 
 
-def _jobs_view(planned: BackfillPlan) -> list[dict[str, Any]]:
+def jobs_view(jobs: Sequence[Job]) -> list[dict[str, Any]]:
     return [
         {"asset": job.asset, "keys": len(job.keys), "mode": job.mode, "reason": job.reason}
-        for job in planned.jobs
+        for job in jobs
     ]
 
 

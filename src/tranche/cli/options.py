@@ -41,10 +41,10 @@ FiredOption = Annotated[
     str | None,
     typer.Option("--at", help="As if it had fired then, as in 2026-05-16T06:00:00+02:00."),
 ]
-WaitOption = Annotated[
+PatienceOption = Annotated[
     float,
     typer.Option(
-        "--wait",
+        "--patience",
         min=0,
         help="Seconds to wait for another run that writes the same slices; 0 to fail at once.",
     ),

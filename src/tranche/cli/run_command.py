@@ -17,10 +17,10 @@ from tranche.cli.options import (
     FiredOption,
     JsonOption,
     KeyOption,
+    PatienceOption,
     PayloadOption,
     ProjectOption,
     TargetOption,
-    WaitOption,
     explaining,
 )
 from tranche.cli.output import Output
@@ -47,7 +47,7 @@ def run(
         ),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help="Run nothing downstream.")] = False,
-    wait: WaitOption = 600,
+    patience: PatienceOption = 600,
     dry_run: DryRunOption = False,
     project: ProjectOption = HERE,
     target: TargetOption = None,
@@ -80,5 +80,5 @@ def run(
             )
             loaded = service.open_project(project, target)
             planned = partial(service.plan, loaded, request)
-        if not run_planned(loaded, planned, output, dry_run=dry_run, wait=wait):
+        if not run_planned(loaded, planned, output, dry_run=dry_run, patience=patience):
             raise typer.Exit(1)

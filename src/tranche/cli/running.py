@@ -38,7 +38,7 @@ def run_planned(
     output: Output,
     *,
     dry_run: bool,
-    wait: float,
+    patience: float,
 ) -> bool:
     """Runs or prints a plan; says whether it went well."""
     with service.open_state(project, create=not dry_run) as store:
@@ -53,7 +53,7 @@ def run_planned(
         else:
             with starting(project, output, archiving=True) as engine:
                 progress = RunProgress(output)
-                result = service.run(plan, engine, store, progress=progress, patience=wait)
+                result = service.run(plan, engine, store, progress=progress, patience=patience)
     _show_result(result, output)
     return result.status == "succeeded"
 

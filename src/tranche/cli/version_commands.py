@@ -12,9 +12,9 @@ from tranche.cli.options import (
     DebugOption,
     DryRunOption,
     JsonOption,
+    PatienceOption,
     ProjectOption,
     TargetOption,
-    WaitOption,
     explaining,
 )
 from tranche.cli.output import Output
@@ -27,7 +27,7 @@ def rollback(
     to: Annotated[
         str, typer.Option("--to", metavar="SNAPSHOT", help="A snapshot, as show --snapshots lists.")
     ],
-    wait: WaitOption = 600,
+    patience: PatienceOption = 600,
     dry_run: DryRunOption = False,
     project: ProjectOption = HERE,
     target: TargetOption = None,
@@ -41,7 +41,7 @@ def rollback(
 
         loaded = service.open_project(project, target)
         plan = service.rollback(loaded, asset, to)
-        if not run_planned(loaded, lambda _: plan, output, dry_run=dry_run, wait=wait):
+        if not run_planned(loaded, lambda _: plan, output, dry_run=dry_run, patience=patience):
             raise typer.Exit(1)
 
 

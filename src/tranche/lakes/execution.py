@@ -25,7 +25,7 @@ from tranche.lakes.iceberg import (
     table_facts,
 )
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
-from tranche.lakes.ranging import keys_view, range_files, range_rows, takes_key
+from tranche.lakes.ranging import range_files, range_rows, takes_key
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
 from tranche.lakes.target import Target, target_of
@@ -121,7 +121,6 @@ class Execution:
         reason = only_key_by_key(self.step.script)
         if reason is not None:
             raise RangeRefused(reason)
-        keys_view(self.session, self.range_keys)
 
     @property
     def range_keys(self) -> list[str]:
@@ -185,7 +184,7 @@ class Execution:
         return {given.asset: given.snapshot for given in entry.inputs} == self.sources
 
     def writer_for(self, made: Materialize) -> SliceWriter:
-        target = target_of(self.step, made)
+        target = target_of(self.step, made, self.settings)
         tested = bool(self.step.script.annotations.data_tests)
         match target.strategy:
             case Replace():
@@ -243,6 +242,8 @@ class Execution:
         statement: Statement,
         table: Callable[[TableHole], str] | None = None,
         implied: Callable[[ImpliedHole], Bound] | None = None,
+        *,
+        noted: bool = True,
     ) -> DataFrame:
         before = len(self.views)
         bound = bind(
@@ -253,15 +254,15 @@ class Execution:
             implied=implied,
         )
         parameters = dict(bound.parameters)
-        self.sent.append(
-            SentStatement(
-                kind=statement.kind,
-                line=statement.line,
-                text=bound.text,
-                parameters=tuple(parameters.items()),
-                files=tuple(self.views[before:]),
-            )
+        sent = SentStatement(
+            kind=statement.kind,
+            line=statement.line,
+            text=bound.text,
+            parameters=tuple(parameters.items()),
+            files=tuple(self.views[before:]),
         )
+        if noted:
+            self.sent.append(sent)
         return self.located(statement.line, lambda: self.session.sql(bound.text, args=parameters))
 
     @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrameWriterV2, Row, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -27,6 +28,8 @@ PROPERTIES: Mapping[str, str] = {
     # Lets a write be staged, so that it can be tested before anybody sees it.
     "write.wap.enabled": "true",
 }
+KEY_PATHS: Mapping[str, str] = {"write.object-storage.enabled": "false"}
+"""Files in a folder for each key: quicker where folders are real ones, if names are short."""
 ADDED = "added-records"
 """What a commit says of the rows that it brought."""
 MADE_BY = "tranche.made-by"
@@ -49,8 +52,12 @@ _FILES = """\
 SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} = :key
 """
 _KEY_FILES = """\
-SELECT partition.{} AS key, record_count, content FROM {}.files VERSION AS OF {}
+SELECT partition.{} AS key, record_count, content FROM {}.files {}
 """
+_PROGRAMS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 _TOTALS = "SELECT summary FROM {}.snapshots WHERE snapshot_id = :snapshot"
 
 
@@ -93,6 +100,23 @@ class Snapshot:
 
     def count(self, name: str) -> int:
         return int(self.summary.get(name, "0"))
+
+
+@contextmanager
+def in_few_words(session: SparkSession) -> Iterator[None]:
+    """Queries of a few rows, for which Spark does not write programs: that takes longer than they do.
+
+    Nothing else may use the session meanwhile.
+    """
+    before = {name: session.conf.get(name) for name in _PROGRAMS}
+    try:
+        for name, value in _PROGRAMS.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, known in before.items():
+            if known is not None:
+                session.conf.set(name, known)
 
 
 def existing_columns(session: SparkSession, table: LakeTable) -> StructType | None:
@@ -208,10 +232,25 @@ def key_rows(
     session: SparkSession, table: LakeTable, keys: Sequence[str], snapshot: str
 ) -> dict[str, int] | None:
     """How many rows each key has, as `slice_rows` tells it; keys without rows are missing."""
-    files = session.sql(_KEY_FILES.format(PARTITION_COLUMN, quoted(table), int(snapshot)))
-    # Added up here: Spark would shuffle them for it, which takes longer.
+    return rows_in(session, key_files(session, table, keys, snapshot))
+
+
+def key_files(
+    session: SparkSession, table: LakeTable, keys: Sequence[str], snapshot: str | None = None
+) -> DataFrame:
+    """What the table says of the files of keys, at a snapshot or as it is at this moment."""
+    then = "" if snapshot is None else f"VERSION AS OF {int(snapshot)}"
+    files = session.sql(_KEY_FILES.format(PARTITION_COLUMN, quoted(table), then))
+    return files.where(in_keys("key", keys))
+
+
+def rows_in(session: SparkSession, files: DataFrame) -> dict[str, int] | None:
+    """How many rows files have for each key; None if only a scan could tell."""
     found: dict[str, int] = {}
-    for file in files.where(in_keys("key", keys)).collect():
+    with in_few_words(session):
+        # Added up here: Spark would shuffle them for it, which takes longer.
+        rows = files.collect()
+    for file in rows:
         if file["content"] != 0:
             return None
         found[file["key"]] = found.get(file["key"], 0) + int(file["record_count"])

@@ -13,7 +13,13 @@ from pyspark.sql.types import BooleanType, StructField, StructType, TimestampTyp
 from tranche.errors import CommitLost, SourceMissing
 from tranche.lakes.columns import Fit
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.iceberg import TableFacts, layout_names, table_facts
+from tranche.lakes.iceberg import (
+    KEY_PATHS,
+    PROPERTIES,
+    TableFacts,
+    layout_names,
+    table_facts,
+)
 from tranche.lakes.layout_fields import (
     SLICE,
     Change,
@@ -157,6 +163,7 @@ def _apply(session: SparkSession, table: LakeTable, change: Change) -> None:
         session.sql(f"ALTER TABLE {name} DROP PARTITION FIELD {field.text}")
     if not change.adds:
         return
+    _keep_out_of_paths(session, table)
     columns = set(session.table(name).columns)
     used = set(layout_names(session, table))
     for transform in change.adds:
@@ -168,6 +175,14 @@ def _apply(session: SparkSession, table: LakeTable, change: Change) -> None:
         session.sql(
             f"ALTER TABLE {name} ADD PARTITION FIELD {written_field(transform)} AS {quoted_name(free)}"
         )
+
+
+def _keep_out_of_paths(session: SparkSession, table: LakeTable) -> None:
+    """Values of columns may be longer than a folder's name can be, as keys of time are not."""
+    facts = table_facts(session, table)
+    if facts is not None and facts.properties.items() >= KEY_PATHS.items():
+        hashed = ", ".join(f"'{name}' = '{PROPERTIES[name]}'" for name in KEY_PATHS)
+        session.sql(f"ALTER TABLE {quoted(table)} SET TBLPROPERTIES ({hashed})")
 
 
 def _raced(

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from tranche.errors import NotBuiltYet, Place, ResolutionError
 from tranche.model.asset import LakeTable
 from tranche.model.layout import Transform
+from tranche.model.partitioning import TimePartitioning
 from tranche.model.plan import Step
+from tranche.model.project import Lake, Settings
 from tranche.model.strategy import History, Materialize, Replace, SchemaPolicy, Strategy
 
 
@@ -25,6 +27,8 @@ class Target:
     layout: tuple[Transform, ...] | None = None
     """None if the script says nothing about it."""
     layout_place: Place | None = None
+    key_paths: bool = False
+    """Whether keys may stand in the paths of files: they are short, and folders are real ones."""
 
     @property
     def ranged(self) -> bool:
@@ -43,7 +47,7 @@ class Target:
         return isinstance(self.strategy, Replace) and not self.sliced
 
 
-def target_of(step: Step, made: Materialize) -> Target:
+def target_of(step: Step, made: Materialize, settings: Settings) -> Target:
     table = made.asset
     if not isinstance(table, LakeTable):
         raise NotBuiltYet(f"{made.strategy.name} into {table} cannot be run yet")
@@ -63,4 +67,13 @@ def target_of(step: Step, made: Materialize) -> Target:
         policy=made.on_schema_change or ("sync" if rebuilds else "fail"),
         layout=annotations.layout or None,
         layout_place=Place(step.script.path, annotations.line("layout")),
+        key_paths=isinstance(step.script.partitioning, TimePartitioning)
+        and _is_local(settings.lakes.get(table.lake)),
     )
+
+
+def _is_local(lake: Lake | None) -> bool:
+    """Whether the files of a lake lie in folders, as far as the settings tell."""
+    if lake is None or lake.catalog is not None:
+        return False
+    return "://" not in lake.warehouse or lake.warehouse.startswith("file:")

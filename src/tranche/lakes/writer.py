@@ -19,16 +19,19 @@ from tranche.lakes.comparing import unchanged_keys
 from tranche.lakes.digest import Watch, digest_of, watched
 from tranche.lakes.iceberg import (
     ADDED,
+    KEY_PATHS,
     Snapshot,
     TableFacts,
     at_snapshot,
     existing_columns,
     has_snapshot,
     in_keys,
+    key_files,
     key_rows,
     make_namespace,
     only_commit_since,
     published,
+    rows_in,
     slice_rows,
     table_facts,
     with_properties,
@@ -43,7 +46,7 @@ from tranche.lakes.layout import (
     partition_columns,
     recreation,
 )
-from tranche.lakes.layout_fields import creation, fitted_layout, with_slice
+from tranche.lakes.layout_fields import SLICE, creation, fitted_layout, with_slice
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.publishing import allow_staging, pick, staged_snapshot, staging
 from tranche.lakes.racing import until_committed
@@ -109,6 +112,8 @@ class SliceWriter:
         """What the keys of a slice of several are now."""
         self.known_keys: Mapping[str, str] = {}
         """The digests of those of them whose rows are known without looking."""
+        self.key_rows: tuple[str, dict[str, int] | None] | None = None
+        """How many rows each key had at a snapshot."""
         self.base: str | None = None
         """The snapshot that the table had before this wrote to it."""
         self.known: str | None = None
@@ -265,6 +270,8 @@ class SliceWriter:
     def laid_out(self, writer: DataFrameWriterV2, fields: Sequence[Transform]) -> DataFrameWriterV2:
         """Writes a table that begins with these fields."""
         stated = {} if self.layout is None else {LAYOUT: canonical(self.layout)}
+        if self.target.key_paths and all(field == SLICE for field in fields):
+            stated |= KEY_PATHS
         made = with_properties(writer, **stated)
         return made.partitionedBy(*partition_columns(fields)) if fields else made
 
@@ -385,7 +392,11 @@ class SliceWriter:
 
     def seen(self, before: TableFacts | None = None) -> Written:
         """What the table says of a commit that was made to it."""
-        found = self.next_commit(before) if before is not None else None
+        found: Snapshot | None = None
+        if before is not None and before.snapshot is not None and self.several:
+            found = self.next_commit_of_keys(before.snapshot)
+        elif before is not None:
+            found = self.next_commit(before)
         if found is None:
             found = staged_snapshot(self.session, self.table, self.commit)
         return self.written(found.id, found, found.at)
@@ -404,6 +415,19 @@ class SliceWriter:
             return None
         snapshot, at = found
         return Snapshot(snapshot, before.snapshot, {ADDED: str(self.watch.rows)}, at)
+
+    def next_commit_of_keys(self, before: str) -> Snapshot | None:
+        """The same for several keys, whose rows are counted at the same time."""
+        # Read before it is asked who has committed, so that it is of this commit if nobody else has.
+        files = key_files(self.session, self.table, self.target.keys)
+        asked = Meanwhile(lambda: only_commit_since(self.session, self.table, before))
+        rows = rows_in(self.session, files)
+        found = asked.answer()
+        if found is None:
+            return None
+        snapshot, at = found
+        self.key_rows = snapshot, rows
+        return Snapshot(snapshot, before, {}, at)
 
     def picked(self, staged: Snapshot) -> Written:
         if self.unchanged(staged):
@@ -458,7 +482,9 @@ class SliceWriter:
     def written_keys(self, snapshot: str | None, *, changed: bool = True) -> dict[str, WrittenKey]:
         """Each key of the slice, as it is at a snapshot."""
         rows: dict[str, int] | None = {}
-        if snapshot is not None:
+        if self.key_rows is not None and self.key_rows[0] == snapshot:
+            rows = self.key_rows[1]
+        elif snapshot is not None:
             rows = key_rows(self.session, self.table, self.target.keys, snapshot)
         if rows is None:
             counted = self.current_slice().groupBy(PARTITION_COLUMN).count().collect()

@@ -9,9 +9,14 @@ from typing import Literal, TypeAlias
 
 from tranche.model.plan import Plan
 
-BackfillStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
-Why: TypeAlias = Literal["missing", "failed", "succeeded"]
+BackfillStatus: TypeAlias = Literal[
+    "waiting", "running", "cancelling", "succeeded", "failed", "cancelled"
+]
+UNFINISHED: tuple[BackfillStatus, ...] = ("waiting", "running", "cancelling")
+Why: TypeAlias = Literal["missing", "failed", "stale", "succeeded"]
 """Where a key stood when the work list was made."""
+
+Overlap: TypeAlias = Literal["fail", "wait", "exclude"]
 
 MOST_KEYS = 2_000
 """How many keys one job has at most, unless told otherwise."""
@@ -28,6 +33,8 @@ class BackfillRequest:
     keys: tuple[str, ...] = ()
     every: bool = False
     """Whether keys run that have succeeded already."""
+    stale: bool = False
+    """Whether keys run too that were made of something else than there is now."""
     exact: bool = False
     """Whether lookback is left out."""
     reverse: bool = False
@@ -40,6 +47,10 @@ class BackfillRequest:
     """Whether of the given keys only those run that are not done."""
     since: datetime | None = None
     """Only what succeeded since then is done."""
+    resumed: str | None = None
+    """The backfill that it goes on with."""
+    overlap: Overlap = "fail"
+    """What to do about keys that another backfill is at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +74,33 @@ class BackfillPlan:
     """How many keys of what was asked for stand where."""
     keys: tuple[str, ...]
     """The work list."""
+    plan: Plan
+    jobs: tuple[Job, ...]
+    stale: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Why keys of an asset are stale, where that was asked."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caught:
+    """What an asset lacks."""
+
+    asset: str
+    standing: Mapping[Why, int]
+    active: int
+    """How many keys somebody is at already."""
+    keys: tuple[str, ...]
+    """What runs."""
+    fires: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The times at which its schedule fired for keys that are missing, each with them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchupPlan:
+    """What all assets lack, and the steps that fill it."""
+
+    request: BackfillRequest
+    caught: tuple[Caught, ...]
     plan: Plan
     jobs: tuple[Job, ...]
     warnings: tuple[str, ...] = ()

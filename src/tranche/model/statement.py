@@ -70,6 +70,8 @@ class ImpliedHole:
     """Where goes what a comparison with the key says of all keys together."""
 
     comparison: Comparison
+    exact: bool = False
+    """Whether it stands in place of the comparison, not beside it."""
 
 
 Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole | SliceHole | ImpliedHole

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
 from typing import TypeAlias
 
 from tranche.errors import (
-    KeyRejected,
+    KeysTaken,
     MappingMissing,
     NotPartitioned,
-    PartitioningError,
     TrancheError,
     UsageError,
 )
 from tranche.model.backfill import BackfillPlan, BackfillRequest, Job, Why
-from tranche.model.partitioning import (
-    Composite,
-    Dynamic,
-    Partitioning,
-    Static,
-    TimePartitioning,
-)
-from tranche.model.partitioning_zone import time_zone
+from tranche.model.partitioning import Partitioning, TimePartitioning
 from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
 from tranche.model.project import Project
 from tranche.model.script import Script
+from tranche.planning.active import running_backfills
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import (
@@ -37,12 +28,10 @@ from tranche.planning.plan import (
     input_key,
 )
 from tranche.planning.resolve import within_bounds
+from tranche.planning.stale import stale_keys
 from tranche.planning.targets import find_target
+from tranche.planning.universe import asked_keys, with_lookback
 from tranche.ports import StateReader
-
-MOST = 1_000_000
-"""More keys than anybody means."""
-
 
 Separates: TypeAlias = Callable[[Script], str | None]
 """Says why the keys of a script are run one by one, if they are."""
@@ -58,128 +47,57 @@ def plan_backfill(
 ) -> BackfillPlan:
     """The work list, and the steps that it becomes; `agreed` allows more keys than are likely."""
     graph = build_graph(project.scripts)
-    script = _script(project, graph, request)
-    rule = _rule(script)
+    script = find_script(project, graph, request)
+    rule = rule_of(script)
     asked, warnings = asked_keys(rule, request, agreed=agreed)
-    planner = _Planner(graph, request, state, separates)
+    planner = BackfillPlanner(graph, request, state, separates)
+    taken = _taken(script, asked, request, state)
+    if taken:
+        asked = [key for key in asked if key not in taken]
+        warnings.append(f"{len(taken):,} keys are left to other backfills")
     standing = planner.standing(script, rule, asked)
     given = bool(request.keys) and not request.resumes
     wanted = [key for key in asked if request.every or given or standing[key] != "succeeded"]
     if not request.exact:
-        wanted = with_lookback(rule, wanted)
+        wanted = [key for key in with_lookback(rule, wanted) if key not in taken]
     if request.reverse:
         wanted.reverse()
-    counts: dict[Why, int] = {}
-    for why in standing.values():
-        counts[why] = counts.get(why, 0) + 1
     planner.add(script, wanted, asked)
     if not request.only:
         for name in graph.ordered(graph.descendants([script.name]) - {script.name}):
             planner.follow(graph.scripts[name])
-    check_arguments(request.arguments, planner.steps)
-    asked_for = Request(
-        target=request.target,
-        fire_time=request.at,
-        arguments=request.arguments,
-        only=request.only,
-    )
-    return BackfillPlan(
-        request=request,
-        asset=str(script.asset),
-        standing=counts,
-        keys=tuple(wanted),
-        plan=Plan(request=asked_for, steps=tuple(planner.steps)),
-        jobs=tuple(planner.jobs),
-        warnings=(*warnings, *planner.warnings),
-    )
+    return planner.plan(str(script.asset), wanted, counts_of(standing), warnings)
 
 
-def asked_keys(
-    rule: Partitioning, request: BackfillRequest, *, agreed: bool = False
-) -> tuple[list[str], list[str]]:
-    """The keys that a request names, in their order, and what was odd about it."""
-    if request.keys:
-        if request.start is not None or request.end is not None:
-            raise UsageError("keys and a range were given", "give --keys, or --start and --end")
-        return list(dict.fromkeys(rule.validate(key) for key in request.keys)), []
-    match rule:
-        case Static():
-            if request.start is not None or request.end is not None:
-                raise UsageError(
-                    "static keys have no order, so that there is nothing between a start and an end",
-                    f"leave them out for all keys, or give --keys: {', '.join(rule.values)}",
-                )
-            return list(rule.values), []
-        case Dynamic():
-            raise UsageError(
-                "dynamic keys come from payloads, and nobody knows them beforehand",
-                "name them with --keys a,b,c",
+def _taken(
+    script: Script, keys: Sequence[str], request: BackfillRequest, state: StateReader
+) -> set[str]:
+    """The keys that are left out because other backfills have them."""
+    wanted, found = set(keys), set[str]()
+    for other in running_backfills(str(script.asset), state):
+        shared = wanted.intersection(other.keys)
+        if other.id == request.resumed or not shared:
+            continue
+        if request.overlap != "exclude":
+            raise KeysTaken(
+                f"the backfill {other.id} of {script.label} is running, on {len(shared):,} of these"
+                f" {len(keys):,} keys",
+                "wait for it with --overlap wait, leave its keys out with --overlap exclude, or end"
+                f" it with tranche backfill cancel {other.id}",
+                other.id,
             )
-        case Composite():
-            raise UsageError(
-                "partitionings of several dimensions cannot be run yet", "use one dimension for now"
-            )
-        case TimePartitioning():
-            return _range(rule, request, agreed=agreed)
+        found |= shared
+    return found
 
 
-def with_lookback(rule: Partitioning, keys: Sequence[str]) -> list[str]:
-    """The keys, and those before each that a run of it covers too, never before the first."""
-    if not isinstance(rule, TimePartitioning) or not rule.lookback:
-        return list(keys)
-    found: dict[str, datetime] = {}
-    for key in keys:
-        for back in range(rule.lookback + 1):
-            earlier = rule.shift(key, -back)
-            if back == 0 or within_bounds(rule, earlier):
-                found[earlier] = rule.ordinal(earlier)
-    return sorted(found, key=lambda key: found[key])
+def counts_of(standing: Mapping[str, Why]) -> dict[Why, int]:
+    counts: dict[Why, int] = {}
+    for why in standing.values():
+        counts[why] = counts.get(why, 0) + 1
+    return counts
 
 
-def last_complete(rule: TimePartitioning, at: datetime) -> str:
-    """The last key whose period is over, minus the lag."""
-    current = replace(rule, start=None, end=None).key_at(at)
-    assert current is not None
-    return rule.shift(current, -1 - rule.lag)
-
-
-def _range(
-    rule: TimePartitioning, request: BackfillRequest, *, agreed: bool
-) -> tuple[list[str], list[str]]:
-    end = request.end if request.end is not None else last_complete(rule, request.at)
-    try:
-        found = rule.keys(start=request.start, end=end)
-    except KeyRejected as error:
-        raise UsageError(error.what, error.remedy) from None
-    except PartitioningError as error:
-        raise UsageError(
-            error.what, 'give --start, or add start="…" to the partitioned line'
-        ) from None
-    if not found and request.start is not None and request.end is not None:
-        first, last = (
-            rule.keys(start=request.start, end=request.start),
-            rule.keys(start=request.end, end=request.end),
-        )
-        if first and last and rule.ordinal(first[0]) > rule.ordinal(last[-1]):
-            raise UsageError(
-                f"the range ends before it starts: {request.start} … {request.end}", "swap them"
-            )
-    if len(found) > MOST and not agreed:
-        raise UsageError(
-            f"these are {len(found):,} keys, from {found[0]} to {found[-1]}",
-            "narrow the range with --start and --end, or add --yes if that is meant",
-        )
-    warnings = [f"{warning}, and is cut there" for warning in found.warnings]
-    if not found:
-        warnings.append("there is no key in that range")
-    if request.end is None and found:
-        local = request.at.astimezone(time_zone(rule.tz)).isoformat(timespec="minutes")
-        if rule.lag:
-            warnings.append(f"the range ends {rule.lag} before the last complete period of {local}")
-    return list(found), warnings
-
-
-def _script(project: Project, graph: Graph, request: BackfillRequest) -> Script:
+def find_script(project: Project, graph: Graph, request: BackfillRequest) -> Script:
     target = find_target(project, graph, request.target)
     if target.upstream or len(target.scripts) != 1:
         raise UsageError(
@@ -195,7 +113,7 @@ def _script(project: Project, graph: Graph, request: BackfillRequest) -> Script:
     return script
 
 
-def _rule(script: Script) -> Partitioning:
+def rule_of(script: Script) -> Partitioning:
     if script.partitioning is None:
         raise NotPartitioned(
             f"{script.label} has no partitions, so that there is no range of them",
@@ -210,7 +128,7 @@ def _why(status: str | None) -> Why:
     return "succeeded" if status == "succeeded" else "failed"
 
 
-class _Planner:
+class BackfillPlanner:
     """Makes steps of scripts and keys, upstream first."""
 
     def __init__(
@@ -232,6 +150,31 @@ class _Planner:
         """The keys of each script that run; none of a whole table."""
         self.asked: dict[str, list[str]] = {}
         """The keys of each script that the range has, whether they run or not."""
+        self.reasons: dict[str, dict[str, str]] = {}
+        """Why keys of each script are stale."""
+
+    def plan(
+        self, asset: str, keys: Sequence[str], standing: Mapping[Why, int], warnings: Iterable[str]
+    ) -> BackfillPlan:
+        """All that was added."""
+        request = self.request
+        check_arguments(request.arguments, self.steps)
+        asked_for = Request(
+            target=request.target,
+            fire_time=request.at,
+            arguments=request.arguments,
+            only=request.only,
+        )
+        return BackfillPlan(
+            request=request,
+            asset=asset,
+            standing=standing,
+            keys=tuple(keys),
+            plan=Plan(request=asked_for, steps=tuple(self.steps)),
+            jobs=tuple(self.jobs),
+            stale=self.reasons,
+            warnings=(*warnings, *self.warnings),
+        )
 
     def standing(self, script: Script, rule: Partitioning, keys: Sequence[str]) -> dict[str, Why]:
         """Where each key of a script stands."""
@@ -249,7 +192,13 @@ class _Planner:
                 for key, each in found.items()
                 if since is None or each.at >= since
             }
-        return {key: _why(states.get(key)) for key in keys}
+        known = {key: _why(states.get(key)) for key in keys}
+        if self.request.stale:
+            done = [key for key, why in known.items() if why == "succeeded"]
+            reasons = stale_keys(script, done, self.state)
+            self.reasons[asset] = reasons
+            known |= dict.fromkeys(reasons, "stale")
+        return known
 
     def follow(self, script: Script) -> None:
         """A script that is triggered by what is filled, or that lacks some of it."""
@@ -266,7 +215,7 @@ class _Planner:
                     self.add(script, [], [])
                 return
             asked = self.carried(script, rule, {name: self.asked[name] for name in needs})
-            fresh = set(self.carried(script, rule, {name: self.keys[name] for name in running}))
+            fresh = self.fresh(script, rule)
             standing = self.standing(script, rule, asked)
             keys = [key for key in asked if key in fresh or standing[key] != "succeeded"]
             if not self.request.exact:
@@ -274,6 +223,12 @@ class _Planner:
             self.add(script, keys, asked)
         except TrancheError as error:
             self.warnings.append(f"{script.label} does not follow: {error}")
+
+    def fresh(self, script: Script, rule: Partitioning) -> set[str]:
+        """The keys of a script that are made of keys that run."""
+        upstream = sorted(self.graph.upstream[script.name])
+        running = {name: self.keys[name] for name in upstream if name in self.keys}
+        return set(self.carried(script, rule, running))
 
     def check(self, script: Script) -> None:
         missing = not_built_yet(script, several=True)

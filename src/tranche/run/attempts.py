@@ -66,6 +66,8 @@ class StepResult:
     warnings: tuple[str, ...] = ()
     keys: tuple[KeyOutcome, ...] = ()
     """How each key of a slice of several ended."""
+    separate: str | None = None
+    """Why its keys went one by one, if they did."""
 
 
 class Unbroken(Exception):

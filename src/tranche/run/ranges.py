@@ -45,6 +45,8 @@ class Ranges:
     unforeseen: Exception | None = None
     rows: int = 0
     snapshot: str | None = None
+    separate: str | None = None
+    """Why keys go one by one."""
 
     def run(self, skipped: Iterable[KeyOutcome] = ()) -> StepResult:
         """Tries all keys but those that are skipped."""
@@ -95,6 +97,7 @@ class Ranges:
     def smaller(self, part: Part, error: TrancheError, tried: Attempts) -> Sequence[Part]:
         """What is tried instead of a part that could not be written as a whole."""
         if isinstance(error, RangeRefused):
+            self.separate = error.what
             self.warnings.append(f"{self.step.script.label} goes key by key: {error.what}")
             self.progress.goes_one_by_one(self.step, error.what)
             return [(n,) for n in part]
@@ -144,7 +147,8 @@ class Ranges:
         )
         last.partial = False
         last.finish_step(record)
-        return StepResult(record, warnings=tuple(self.warnings), keys=keys)
+        warnings = tuple(self.warnings)
+        return StepResult(record, warnings=warnings, keys=keys, separate=self.separate)
 
 
 def _name(part: Part) -> str:

@@ -44,14 +44,16 @@ def run_plan(
     patience: float = PATIENCE,
     rows: Mapping[int, object] | None = None,
     id: str | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> RunResult:
     """Executes every step in order. One that fails stops only those that depend on it.
 
     `rows` are frames of the engine's own, for the positions of steps whose script has no query.
-    `id` is the run's, where somebody has to know it before.
+    `id` is the run's, where somebody has to know it before. `stop` is asked before each step whether
+    to cancel what is left.
     """
     runner = _Runner(plan, engine, store, clock, progress or Progress(), sleep, patience)
-    runner.id = id or runner.id
+    runner.id, runner.stop = id or runner.id, stop or runner.stop
     return runner.run(rows or {})
 
 
@@ -74,6 +76,7 @@ class _Runner:
         self.sleep = sleep
         self.patience = patience
         self.id = new_id(clock())
+        self.stop: Callable[[], bool] = lambda: False
         self.results: dict[int, StepResult] = {}
         self.interrupts = Interrupts()
         self.unforeseen: list[Exception] = []
@@ -137,7 +140,8 @@ class _Runner:
     def step(self, step: Step) -> StepResult:
         record = self.record(step)
         attempts = self.attempts(step, record)
-        if self.interrupts.asked:
+        if self.interrupts.asked or self.stop():
+            self.interrupts.asked = True
             return attempts.finish(replace(record, status="cancelled"))
         if step.verdict == "skip":
             return attempts.finish(replace(record, status="skipped", error=step.reason))

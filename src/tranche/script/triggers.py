@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from croniter import croniter
+from croniter import CroniterError, croniter
 
 from tranche.errors import PartitioningError
 from tranche.model.mapping import MAPPER_ARITY, Mapper, MapperArgument
@@ -92,9 +92,15 @@ def _schedule(words: Words, line: int) -> OnSchedule:
 
 def _is_cron(text: str) -> bool:
     fields = text.split()
-    return (len(fields) == 5 or (len(fields) == 1 and text.startswith("@"))) and croniter.is_valid(
-        text
-    )
+    named = len(fields) == 1 and text.startswith("@")
+    if not (named or len(fields) == 5) or not croniter.is_valid(text):
+        return False
+    try:
+        # The 30th of February never comes.
+        croniter(text).get_next()
+    except CroniterError:
+        return False
+    return True
 
 
 def parse_mapper(text: str) -> Mapper:

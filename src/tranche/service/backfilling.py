@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tranche.errors import UnknownTarget, UsageError
-from tranche.model.backfill import Backfill, BackfillPlan, BackfillRequest, BackfillStatus
+from tranche.model.backfill import (
+    UNFINISHED,
+    Backfill,
+    BackfillPlan,
+    BackfillRequest,
+    BackfillStatus,
+    CatchupPlan,
+    Job,
+)
 from tranche.model.project import Project
 from tranche.model.run import PartitionState
+from tranche.planning.active import alive
 from tranche.planning.backfill import plan_backfill
+from tranche.planning.catchup import plan_catchup as planned_catchup
 from tranche.ports import Clock, Engine, StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
 from tranche.run.ids import new_id
 from tranche.run.runner import PATIENCE, Progress, RunResult, run_plan
 from tranche.service.opening import now
 
-_OPTIONS = ("every", "exact", "reverse", "only", "one_by_one", "most_keys")
+_LATEST = 1_000
+_OPTIONS = ("every", "stale", "exact", "reverse", "only", "one_by_one", "most_keys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +49,11 @@ class BackfillResult:
         return tuple(outcome for asset, outcome in self.outcomes() if asset == self.plan.asset)
 
     def outcomes(self) -> list[tuple[str, KeyOutcome]]:
-        found: list[tuple[str, KeyOutcome]] = []
-        for step in self.run.steps if self.run is not None else ():
-            record = step.record
-            name = record.asset or record.script
-            if step.keys:
-                found += ((name, outcome) for outcome in step.keys)
-                continue
-            outcome = KeyOutcome(
-                partition=record.partition,
-                status=record.status,
-                rows=record.rows,
-                snapshot=record.snapshot,
-                error=record.error,
-                tests=step.tests,
-            )
-            found.append((name, outcome))
-        return found
+        return key_outcomes(self.run)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        return jobs_done(self.plan.jobs, self.run)
 
 
 def plan(
@@ -64,14 +66,20 @@ def plan(
     return plan_backfill(project, request, state, only_key_by_key, agreed=agreed)
 
 
-def begin(planned: BackfillPlan, store: StateStore, *, clock: Clock = now) -> Backfill:
+def begin(
+    planned: BackfillPlan,
+    store: StateStore,
+    *,
+    status: BackfillStatus = "running",
+    clock: Clock = now,
+) -> Backfill:
     """Records a backfill, so that it can be gone on with whatever happens to this process."""
     request = planned.request
     backfill = Backfill(
         id=new_id(clock()),
         target=request.target,
         asset=planned.asset,
-        status="running",
+        status=status,
         created_at=clock(),
         keys=planned.keys,
         options={
@@ -102,7 +110,14 @@ def run(
     id = new_id(clock())
     store.change_backfill(backfill.id, status="running", run=id)
     result = run_plan(
-        planned.plan, engine, store, clock, progress=progress, patience=patience, id=id
+        planned.plan,
+        engine,
+        store,
+        clock,
+        progress=progress,
+        patience=patience,
+        id=id,
+        stop=lambda: _is_cancelled(backfill.id, store),
     )
     status: BackfillStatus = result.status if result.status != "running" else "failed"
     store.change_backfill(backfill.id, status=status, run=result.id, at=clock())
@@ -116,6 +131,15 @@ def find(state: StateReader, backfill: str) -> Backfill:
             f"there is no backfill {backfill!r}", "tranche backfill list names them"
         )
     return found
+
+
+def check_resumable(backfill: Backfill, state: StateReader) -> None:
+    how = how_it_stands(backfill, state)
+    if how in ("running", "cancelling"):
+        raise UsageError(
+            f"the backfill {backfill.id} is being worked on",
+            f"tranche backfill show {backfill.id} says how far it is",
+        )
 
 
 def rest(
@@ -135,8 +159,9 @@ def rest(
         most_keys=int(str(options.get("most_keys"))),
         arguments=dict(arguments),
         resumes=True,
-        # What had succeeded before is done again only if that was asked for.
-        since=backfill.created_at if options.get("every") else None,
+        resumed=backfill.id,
+        # Each of its keys was to be done, whatever it was before.
+        since=backfill.created_at,
     )
     planned = plan(project, request, state)
     if not planned.plan.steps:
@@ -166,9 +191,115 @@ def latest(state: StateReader, *, limit: int) -> Sequence[tuple[Backfill, str]]:
 
 def how_it_stands(backfill: Backfill, state: StateReader) -> str:
     """Its status; one that says it is running and is not was interrupted."""
-    if backfill.status != "running" or backfill.run is None:
-        return backfill.status
-    run = state.run(backfill.run)
-    ended = run is not None and run.status != "running"
-    gone = any(left.id == backfill.run for left in state.abandoned())
-    return "interrupted" if ended or gone else "running"
+    if backfill.status in UNFINISHED and not alive(backfill, state):
+        return "interrupted"
+    return backfill.status
+
+
+def cancel(backfill: Backfill, store: StateStore, *, clock: Clock = now) -> BackfillStatus:
+    """Ends a backfill; one that is being worked on ends after the commit at hand."""
+    how = how_it_stands(backfill, store)
+    if how in ("succeeded", "cancelled"):
+        raise UsageError(f"the backfill {backfill.id} has {how} already")
+    if how == "running":
+        store.change_backfill(backfill.id, status="cancelling")
+        return "cancelling"
+    if how != "cancelling":
+        store.change_backfill(backfill.id, status="cancelled", at=clock())
+        return "cancelled"
+    return "cancelling"
+
+
+def _is_cancelled(backfill: str, state: StateReader) -> bool:
+    # Asked for without its keys, which may be many.
+    found = state.backfills(limit=_LATEST, unfinished=True)
+    return any(each.id == backfill and each.status == "cancelling" for each in found)
+
+
+def detach(backfill: Backfill, project: Project, target: str | None = None) -> Path:
+    """Lets a process of its own work a backfill off; returns where it writes what it says."""
+    settings = project.settings
+    log = Path(settings.home) / "logs" / f"backfill-{backfill.id}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "tranche", "backfill", "resume", backfill.id]
+    command += ["--project", str(settings.root), *(["--target", target] if target else [])]
+    with log.open("ab") as written:
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return log
+
+
+@dataclass(frozen=True, slots=True)
+class CatchupResult:
+    """How a catch-up ended."""
+
+    plan: CatchupPlan
+    run: RunResult | None
+    """None if there was nothing to do."""
+
+
+def plan_catchup(
+    project: Project, request: BackfillRequest, state: StateReader, *, agreed: bool = False
+) -> CatchupPlan:
+    """What a catch-up would do."""
+    from tranche.script.ranges.ranged import only_key_by_key
+    from tranche.script.schedules import moved
+
+    return planned_catchup(project, request, state, only_key_by_key, moved, agreed=agreed)
+
+
+def catch_up(
+    planned: CatchupPlan,
+    engine: Engine,
+    store: StateStore,
+    *,
+    clock: Clock = now,
+    progress: Progress | None = None,
+    patience: float = PATIENCE,
+) -> CatchupResult:
+    """Fills what is missing."""
+    if not planned.plan.steps:
+        return CatchupResult(planned, None)
+    run = run_plan(planned.plan, engine, store, clock, progress=progress, patience=patience)
+    return CatchupResult(planned, run)
+
+
+def key_outcomes(run: RunResult | None) -> list[tuple[str, KeyOutcome]]:
+    """How each key of each asset ended."""
+    found: list[tuple[str, KeyOutcome]] = []
+    for step in run.steps if run is not None else ():
+        record = step.record
+        name = record.asset or record.script
+        if step.keys:
+            found += ((name, outcome) for outcome in step.keys)
+            continue
+        outcome = KeyOutcome(
+            partition=record.partition,
+            status=record.status,
+            rows=record.rows,
+            snapshot=record.snapshot,
+            error=record.error,
+            tests=step.tests,
+        )
+        found.append((name, outcome))
+    return found
+
+
+def jobs_done(planned: Sequence[Job], run: RunResult | None) -> tuple[Job, ...]:
+    """The jobs as they were run: some that were meant to be one went key by key."""
+    separate = {
+        step.record.asset or step.record.script: step.separate
+        for step in (run.steps if run is not None else ())
+        if step.separate is not None
+    }
+    return tuple(
+        replace(job, mode="per-key", reason=separate[job.asset])
+        if job.mode == "range" and job.asset in separate
+        else job
+        for job in planned
+    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tranche.errors import StateError
-from tranche.model.backfill import Backfill, BackfillStatus
+from tranche.model.backfill import UNFINISHED, Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks
@@ -130,10 +130,22 @@ class MemoryStore(MemoryLedger):
         with self._lock:
             return self._backfills.get(checks.checked_id(backfill, "backfill"))
 
-    def backfills(self, *, limit: int) -> Sequence[Backfill]:
+    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._lock:
+            found = [claim for claim in self._claims.values() if claim.asset == asset]
+            found.sort(key=lambda claim: claim.partition or "")
+            return tuple(found[:limit])
+
+    def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
         limit = checks.checked_limit(limit)
         with self._lock:
-            found = sorted(self._backfills.values(), key=lambda b: (b.created_at, b.id))
+            kept = [
+                each
+                for each in self._backfills.values()
+                if not unfinished or each.status in UNFINISHED
+            ]
+            found = sorted(kept, key=lambda b: (b.created_at, b.id))
             return tuple(
                 replace(each, keys=()) for each in reversed(found[-limit:] if limit else [])
             )

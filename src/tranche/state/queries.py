@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, text, tuple_
 
-from tranche.model.backfill import Backfill
+from tranche.model.backfill import UNFINISHED, Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.state.keys import key_hash, key_head
@@ -67,11 +67,17 @@ def backfill_by_id(backfill: str) -> Select[Any]:
     return select(*columns(backfills, Backfill)).where(backfills.c.id == backfill)
 
 
-def latest_backfills(limit: int) -> Select[Any]:
+def latest_backfills(limit: int, *, unfinished: bool) -> Select[Any]:
     """Without their keys, which may be many."""
     told = [column for column in columns(backfills, Backfill) if column.name != "keys"]
     order = (backfills.c.created_at.desc(), backfills.c.id.desc())
-    return select(*told).order_by(*order).limit(limit)
+    query = select(*told).order_by(*order).limit(limit)
+    return query.where(backfills.c.status.in_(UNFINISHED)) if unfinished else query
+
+
+def claims_on(asset: str, limit: int) -> Select[Any]:
+    query = select(*columns(claims, Claim)).where(claims.c.asset == asset)
+    return query.order_by(claims.c.partition).limit(limit)
 
 
 def staged_by(attempt: str) -> Select[Any]:

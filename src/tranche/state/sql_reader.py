@@ -15,6 +15,7 @@ from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.run import (
     Attempt,
+    Claim,
     Materialization,
     Outcome,
     PartitionState,
@@ -169,11 +170,17 @@ class SqlReader:
             row = connection.execute(queries.backfill_by_id(id)).one_or_none()
         return None if row is None else backfill_of(row)
 
-    def backfills(self, *, limit: int) -> Sequence[Backfill]:
+    def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:
-            found = connection.execute(queries.latest_backfills(limit))
+            found = connection.execute(queries.latest_backfills(limit, unfinished=unfinished))
             return tuple(backfill_of(row) for row in found)
+
+    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._reading() as connection:
+            found = connection.execute(queries.claims_on(asset, limit))
+            return tuple(Claim(**row._asdict()) for row in found)
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {checks.checked_asset(asset): {} for asset in assets}

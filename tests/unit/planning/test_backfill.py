@@ -13,7 +13,8 @@ from tranche.model.backfill import BackfillPlan, BackfillRequest
 from tranche.model.partitioning import Daily, Hourly, TimePartitioning, Weekly
 from tranche.model.project import Project
 from tranche.model.run import Materialization, Outcome, Run, StepRecord
-from tranche.planning.backfill import asked_keys, last_complete, plan_backfill, with_lookback
+from tranche.planning.backfill import plan_backfill
+from tranche.planning.universe import asked_keys, last_complete, with_lookback
 from tranche.project.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.ranges.ranged import only_key_by_key

@@ -15,8 +15,8 @@ from sqlglot.tokenizer_core import Token
 from sqlglot.tokenizer_core import TokenType as T
 
 from tranche.model.statement import Operator
+from tranche.script.ranges.marks import Holes
 from tranche.script.ranges.shape import Span
-from tranche.script.ranges.threaded import Holes
 
 _OPERATORS: dict[T, Operator] = {
     T.EQ: "=",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from sqlglot.errors import TokenError
@@ -27,22 +28,45 @@ from tranche.model.statement import (
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.ranges.edits import Edits
 from tranche.script.ranges.implied import Compared, comparisons
+from tranche.script.ranges.marks import EXACT, HOLE, IMPLIED, KEYS_VIEW, Holes
 from tranche.script.ranges.shape import Shapeless, Span, read_query
-from tranche.script.ranges.threaded import Holes, Threader
+from tranche.script.ranges.threaded import Threader
 from tranche.script.repeatable import RANDOM
 from tranche.script.tokens import SPARK
 
-_HOLE = "_tranche_hole_"
-_IMPLIED = "_tranche_implied_"
-_MARK = re.compile(rf"(?P<kind>{_HOLE}|{_IMPLIED})(?P<number>\d+)_")
+_MARK = re.compile(rf"(?P<kind>{HOLE}|{IMPLIED}|{EXACT})(?P<number>\d+)_")
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Something made of columns that stands for the key of a row."""
+
+    comparison: Comparison
+    probe: Statement
+    """A query whose one column is it, to see of which type it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A statement that gives the rows of all keys, with the key in the managed column."""
+
+    statement: Statement
+    computed: tuple[Computed, ...] = ()
+    """What has to tell keys apart for it."""
+
+    @property
+    def joins(self) -> bool:
+        """Whether it reads the relation of all keys."""
+        return any(
+            isinstance(part, Text) and KEYS_VIEW in part.text for part in self.statement.parts
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
-    """The ways to ask for many keys at once; Spark may understand only some of them."""
+    """The ways to ask for many keys at once, the quickest first; not all of them may do."""
 
-    forms: tuple[Statement, ...]
-    """Statements that give the rows of all keys, with the key in the managed column."""
+    forms: tuple[Form, ...]
     reason: str | None = None
     """Why there are none."""
 
@@ -78,6 +102,7 @@ def _all_parts(statement: Statement) -> Iterator[Part]:
             yield from part.path
 
 
+@lru_cache(maxsize=64)
 def ranged(statement: Statement, key_type: str | None = None) -> Ranged:
     """The ways to run a query for many keys at once.
 
@@ -94,22 +119,38 @@ def ranged(statement: Statement, key_type: str | None = None) -> Ranged:
         return Ranged((), f"it has {error}")
     except TokenError:
         return Ranged((), "its text cannot be read")
-    forms: list[Statement] = []
+    forms: list[Form] = []
     reason = None
     words = Edits(marked, tokens).words
     implied = [_comparison(each, words, statement.parts) for each in compared]
-    for correlated in (True, False):
-        threader = Threader(marked, tokens, holes, correlated=correlated)
+    for computing, correlated in ((True, True), (False, True), (False, False)):
+        threader = Threader(
+            marked,
+            tokens,
+            holes,
+            correlated=correlated,
+            compared=compared if computing else (),
+        )
         try:
             threader.query(query, PARTITION_COLUMN, {})
         except Shapeless as error:
             reason = reason or f"it has {error}"
             continue
         for number, each in enumerate(compared):
-            threader.edits.around(each.whole, "(", f" AND {_IMPLIED}{number}_)")
-        parts = tuple(_parts(threader.edits.made(), statement.parts, implied))
-        if all(form.parts != parts for form in forms):
-            forms.append(replace(statement, parts=parts))
+            if each not in threader.probes:
+                threader.edits.around(each.whole, "(", f" AND {IMPLIED}{number}_)")
+        made = replace(
+            statement, parts=tuple(_parts(threader.edits.made(), statement.parts, implied))
+        )
+        computed = tuple(
+            Computed(
+                implied[compared.index(each)],
+                replace(statement, parts=tuple(_parts(probe, statement.parts))),
+            )
+            for each, probe in threader.probes.items()
+        )
+        if all(form.statement != made for form in forms):
+            forms.append(Form(made, computed))
     return Ranged(tuple(forms), None if forms else reason)
 
 
@@ -127,7 +168,7 @@ def _comparison(
 def _marked(statement: Statement) -> str:
     """The text, with a name in place of each hole."""
     return "".join(
-        part.text if isinstance(part, Text) else f"{_HOLE}{number}_"
+        part.text if isinstance(part, Text) else f"{HOLE}{number}_"
         for number, part in enumerate(statement.parts)
     )
 
@@ -139,7 +180,10 @@ def _parts(text: str, known: Sequence[Part], implied: Sequence[Comparison] = ())
         if mark.start() > end:
             yield Text(text[end : mark.start()])
         number = int(mark["number"])
-        yield known[number] if mark["kind"] == _HOLE else ImpliedHole(implied[number])
+        if mark["kind"] == HOLE:
+            yield known[number]
+        else:
+            yield ImpliedHole(implied[number], exact=mark["kind"] == EXACT)
         end = mark.end()
     if end < len(text):
         yield Text(text[end:])

@@ -1,0 +1,109 @@
+"""Catch-up on the command line."""
+
+from __future__ import annotations
+
+from tranche import service
+from tranche.cli.backfill_progress import BackfillProgress
+from tranche.cli.backfilling import jobs_view, key_view, show_jobs, show_outcomes
+from tranche.cli.output import Output, counted, shown
+from tranche.cli.running import starting
+from tranche.model.backfill import BackfillRequest, CatchupPlan
+from tranche.model.project import Project
+from tranche.service import backfilling
+from tranche.service.backfilling import CatchupResult
+
+
+def catch_up(
+    project: Project,
+    request: BackfillRequest,
+    output: Output,
+    *,
+    dry_run: bool,
+    patience: float,
+    agreed: bool,
+) -> bool:
+    """Fills what is missing or prints what that is; says whether it went well."""
+    with service.open_state(project, create=not dry_run) as store:
+        planned = backfilling.plan_catchup(project, request, store, agreed=agreed)
+        if dry_run:
+            _show_plan(planned, output)
+            return True
+        for warning in planned.warnings:
+            output.warn(warning)
+        if not planned.plan.steps:
+            result = CatchupResult(planned, None)
+        else:
+            with (
+                starting(project, output, archiving=True) as engine,
+                BackfillProgress(output, planned.plan) as progress,
+            ):
+                result = backfilling.catch_up(
+                    planned, engine, store, progress=progress, patience=patience
+                )
+    _show_result(result, output)
+    return result.run is None or result.run.status == "succeeded"
+
+
+def _show_plan(planned: CatchupPlan, output: Output) -> None:
+    if output.json:
+        output.value(
+            {
+                "assets": [
+                    {
+                        "asset": caught.asset,
+                        "standing": dict(caught.standing),
+                        "active": caught.active,
+                        "partitions": list(caught.keys),
+                        "fires": [
+                            {"at": at, "partitions": list(keys)} for at, keys in caught.fires
+                        ],
+                    }
+                    for caught in planned.caught
+                ],
+                "jobs": jobs_view(planned.jobs),
+                "warnings": list(planned.warnings),
+            }
+        )
+        return
+    for warning in planned.warnings:
+        output.warn(warning)
+    for caught in planned.caught:
+        standing = [f"{number:,} {why}" for why, number in caught.standing.items()]
+        standing += [f"{caught.active:,} that somebody is at"] if caught.active else []
+        output.line(f"{caught.asset}: {', '.join(standing) or 'no keys'}")
+        if caught.fires:
+            output.table(
+                ("fired", "keys", "from", "to"),
+                ((at, len(keys), keys[0], keys[-1]) for at, keys in caught.fires),
+            )
+    if planned.jobs:
+        show_jobs(planned.jobs, output)
+    else:
+        output.line("nothing is missing")
+
+
+def _show_result(result: CatchupResult, output: Output) -> None:
+    run = result.run
+    outcomes = backfilling.key_outcomes(run)
+    if output.json:
+        output.value(
+            {
+                "run": run.id if run is not None else None,
+                "status": run.status if run is not None else "succeeded",
+                "partitions": [
+                    {"asset": asset, **key_view(outcome)} for asset, outcome in outcomes
+                ],
+                "jobs": jobs_view(backfilling.jobs_done(result.plan.jobs, run)),
+                "warnings": [
+                    *result.plan.warnings,
+                    *(run.warnings if run is not None else ()),
+                ],
+            }
+        )
+        return
+    if run is None:
+        output.line("nothing is missing")
+        return
+    show_outcomes(outcomes, output)
+    done = sum(outcome.status == "succeeded" for _, outcome in outcomes)
+    output.line(f"run {shown(run.id)} {run.status}: {counted(done, 'key')} filled")

@@ -1,0 +1,126 @@
+"""Everything that should be there by now and is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tranche.errors import TrancheError
+from tranche.model.backfill import BackfillRequest, CatchupPlan, Caught
+from tranche.model.partitioning import Dynamic, TimePartitioning
+from tranche.model.project import Project
+from tranche.model.script import Script
+from tranche.planning.active import active_keys
+from tranche.planning.backfill import BackfillPlanner, Separates, counts_of, find_script, rule_of
+from tranche.planning.graph import Graph, build_graph
+from tranche.planning.scheduled import Moves, schedule_of
+from tranche.planning.universe import asked_keys, with_lookback
+from tranche.ports import StateReader
+
+_FIRES = 1_000
+"""For how many keys it is worked out which fire of a schedule they belong to."""
+
+
+def plan_catchup(
+    project: Project,
+    request: BackfillRequest,
+    state: StateReader,
+    separates: Separates,
+    moves: Moves,
+    *,
+    agreed: bool = False,
+) -> CatchupPlan:
+    """The steps for all keys between start and the last complete period that have no success.
+
+    Keys that somebody is at are left to them. Without a target all assets are looked at, upstream
+    first; with one, it is the one that is caught up with, and what is downstream follows.
+    """
+    graph = build_graph(project.scripts)
+    catching = _Catching(graph, request, state, separates, moves, agreed=agreed)
+    if request.target:
+        script = find_script(project, graph, request)
+        rule_of(script)
+        catching.add(script)
+        if not request.only:
+            for name in graph.ordered(graph.descendants([script.name]) - {script.name}):
+                catching.planner.follow(graph.scripts[name])
+    else:
+        for name in graph.ordered(graph.scripts):
+            catching.look_at(graph.scripts[name])
+    return CatchupPlan(
+        request=request,
+        caught=tuple(catching.caught),
+        plan=catching.planner.plan(request.target, (), {}, ()).plan,
+        jobs=tuple(catching.planner.jobs),
+        warnings=tuple(catching.planner.warnings),
+    )
+
+
+class _Catching:
+    def __init__(
+        self,
+        graph: Graph,
+        request: BackfillRequest,
+        state: StateReader,
+        separates: Separates,
+        moves: Moves,
+        *,
+        agreed: bool,
+    ) -> None:
+        self.graph = graph
+        self.request = request
+        self.state = state
+        self.moves = moves
+        self.agreed = agreed
+        self.planner = BackfillPlanner(graph, request, state, separates)
+        self.caught: list[Caught] = []
+
+    def look_at(self, script: Script) -> None:
+        """A script that nobody named: what cannot be caught up with is passed over."""
+        rule = script.partitioning
+        if script.asset is None or not script.managed or isinstance(rule, Dynamic):
+            return
+        if rule is None:
+            self.planner.follow(script)
+            return
+        if isinstance(rule, TimePartitioning) and rule.start is None:
+            self.planner.warnings.append(
+                f"{script.label} is passed over: nobody knows its first key;"
+                f' add start="…" to the partitioned line of {script.path}'
+            )
+            return
+        try:
+            self.planner.check(script)
+            self.add(script)
+        except TrancheError as error:
+            self.planner.warnings.append(f"{script.label} is passed over: {error}")
+
+    def add(self, script: Script) -> None:
+        rule = rule_of(script)
+        asked, warnings = asked_keys(rule, self.request, agreed=self.agreed)
+        self.planner.warnings += (f"{script.label}: {warning}" for warning in warnings)
+        active = active_keys(str(script.asset), self.state)
+        free = [key for key in asked if None not in active and key not in active]
+        standing = self.planner.standing(script, rule, free)
+        fresh = self.planner.fresh(script, rule)
+        keys = [key for key in free if standing[key] != "succeeded" or key in fresh]
+        fires = self.fires(script, keys)
+        if not self.request.exact:
+            allowed = set(active)
+            keys = [key for key in with_lookback(rule, keys) if key not in allowed]
+        self.caught.append(
+            Caught(
+                asset=script.label,
+                standing=counts_of(standing),
+                active=len(asked) - len(free),
+                keys=tuple(keys),
+                fires=fires,
+            )
+        )
+        self.planner.add(script, keys, asked)
+
+    def fires(self, script: Script, keys: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The fires of the schedule whose runs these keys would have been in."""
+        schedule = schedule_of(script, self.moves)
+        if schedule is None or len(keys) > _FIRES:
+            return ()
+        return tuple((fire.at.isoformat(), fire.keys) for fire in schedule.fires_for(keys))

@@ -1,0 +1,67 @@
+"""Which keys were built of something else than there is now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tranche.model.run import Input, PartitionState
+from tranche.model.script import Script
+from tranche.ports import StateReader
+
+
+def stale_keys(script: Script, keys: Sequence[str], state: StateReader) -> dict[str, str]:
+    """The keys that are stale, each with the reason.
+
+    A key is stale if the script has changed since, or if one of the upstream keys that it was made
+    of has other rows now. That an upstream was written again with the same rows does not matter, nor
+    does what happened to its other keys.
+    """
+    standing = state.standing(str(script.asset), list(keys))
+    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
+    for key in keys:
+        known = standing.get(key)
+        if known is None or known.materialization is None:
+            continue
+        if known.fingerprint != script.fingerprint:
+            found[key] = "the script has changed"
+        else:
+            ids[known.materialization] = key
+    inputs = {
+        ids[entry.id]: [given for given in entry.inputs if given.materialization is not None]
+        for entry in state.entries(list(ids))
+    }
+    changes = _Changes(inputs, state)
+    for key, given in inputs.items():
+        changed = next(filter(changes.changed, given), None)
+        if changed is not None:
+            which = "" if changed.partition is None else f" {changed.partition}"
+            found[key] = f"{changed.asset}{which} has other rows"
+    return {key: found[key] for key in keys if key in found}
+
+
+class _Changes:
+    """What inputs were, beside what they are now."""
+
+    def __init__(self, inputs: Mapping[str, Sequence[Input]], state: StateReader) -> None:
+        every = {given for each in inputs.values() for given in each}
+        self.now: dict[tuple[str, str | None], PartitionState] = {}
+        for asset in sorted({given.asset for given in every}):
+            keys = sorted({g.partition for g in every if g.asset == asset}, key=str)
+            self.now |= {(asset, key): at for key, at in state.standing(asset, keys).items()}
+        moved = {
+            given.materialization
+            for given in every
+            if given.materialization is not None and self.later(given) != given.materialization
+        }
+        self.then = {entry.id: entry.digest for entry in state.entries(sorted(moved))}
+
+    def later(self, given: Input) -> str | None:
+        now = self.now.get((given.asset, given.partition))
+        return now.materialization if now is not None else None
+
+    def changed(self, given: Input) -> bool:
+        now = self.now.get((given.asset, given.partition))
+        if now is None or now.materialization == given.materialization:
+            return False
+        return self.then.get(given.materialization or "") != now.digest
