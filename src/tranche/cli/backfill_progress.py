@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tranche.cli.output import Output, harmless, shown
-from tranche.cli.progress import RunProgress
+from tranche.cli.progress import RunProgress, named
 from tranche.model.plan import Plan, Step
 from tranche.run.attempts import KeyOutcome, StepResult
 
@@ -64,9 +64,6 @@ class BackfillProgress(RunProgress):
     def step_started(self, step: Step) -> None:
         self.say(named(step))
 
-    def goes_one_by_one(self, step: Step, reason: str) -> None:
-        self._output.warn(f"{named(step)} goes key by key: {reason}")
-
     def keys_finished(self, step: Step, keys: Sequence[KeyOutcome]) -> None:
         for outcome in keys:
             if outcome.status == "failed":
@@ -94,10 +91,3 @@ class BackfillProgress(RunProgress):
         speed = self._bar.tasks[0].speed
         rate = f"{speed:.1f} keys/s" if speed else ""
         self._bar.update(self._task, advance=number, failed=failed, rate=rate)
-
-
-def named(step: Step) -> str:
-    keys = [shown(key) for key in (step.keys[0], step.keys[-1]) if key is not None]
-    if step.is_range:
-        return f"{step.script.label} {' … '.join(keys)}"
-    return " ".join([step.script.label, *keys[:1]])

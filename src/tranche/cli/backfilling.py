@@ -12,7 +12,7 @@ from tranche import service
 from tranche.cli.backfill_progress import BackfillProgress
 from tranche.cli.output import Output, counted, instant, shown
 from tranche.cli.running import starting
-from tranche.cli.views import test_view
+from tranche.cli.views import key_view
 from tranche.errors import KeysTaken
 from tranche.model.backfill import Backfill, BackfillPlan, BackfillRequest, Job
 from tranche.model.project import Project
@@ -263,17 +263,6 @@ def show_outcomes(outcomes: Iterable[tuple[str, KeyOutcome]], output: Output) ->
     counts = Counter((asset, outcome.status) for asset, outcome in outcomes)
     for (asset, status), number in counts.items():
         output.line(f"{asset}: {counted(number, 'key')} {status}")
-
-
-def key_view(outcome: KeyOutcome) -> dict[str, Any]:
-    return {
-        "partition": outcome.partition,
-        "status": outcome.status,
-        "rows": outcome.rows,
-        "snapshot": outcome.snapshot,
-        "tests": [test_view(test) for test in outcome.tests],
-        "error": outcome.error,
-    }
 
 
 def jobs_view(jobs: Sequence[Job]) -> list[dict[str, Any]]:

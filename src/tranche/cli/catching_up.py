@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tranche import service
 from tranche.cli.backfill_progress import BackfillProgress
-from tranche.cli.backfilling import jobs_view, key_view, show_jobs, show_outcomes
+from tranche.cli.backfilling import jobs_view, show_jobs, show_outcomes
 from tranche.cli.output import Output, counted, shown
 from tranche.cli.running import starting
+from tranche.cli.views import key_view
 from tranche.model.backfill import BackfillRequest, CatchupPlan
 from tranche.model.project import Project
 from tranche.service import backfilling
@@ -53,6 +54,7 @@ def _show_plan(planned: CatchupPlan, output: Output) -> None:
                         "asset": caught.asset,
                         "standing": dict(caught.standing),
                         "active": caught.active,
+                        "waiting": caught.waiting,
                         "partitions": list(caught.keys),
                         "fires": [
                             {"at": at, "partitions": list(keys)} for at, keys in caught.fires
@@ -70,6 +72,7 @@ def _show_plan(planned: CatchupPlan, output: Output) -> None:
     for caught in planned.caught:
         standing = [f"{number:,} {why}" for why, number in caught.standing.items()]
         standing += [f"{caught.active:,} that somebody is at"] if caught.active else []
+        standing += [f"{caught.waiting:,} with nothing upstream yet"] if caught.waiting else []
         output.line(f"{caught.asset}: {', '.join(standing) or 'no keys'}")
         if caught.fires:
             output.table(

@@ -46,14 +46,12 @@ class RunProgress(Progress):
 
     def step_started(self, step: Step) -> None:
         self._began = time.monotonic()
-        self.say(_named(step))
+        self.say(named(step))
 
     def step_waits(self, step: Step, claim: Claim) -> None:
         self.quiet()
-        self._output.warn(
-            f"{_named(step)}: waiting for the run {shown(claim.run)}, which writes it"
-        )
-        self.say(f"{_named(step)} (waiting)")
+        self._output.warn(f"{named(step)}: waiting for the run {shown(claim.run)}, which writes it")
+        self.say(f"{named(step)} (waiting)")
 
     def recovered(self, run: Recovered) -> None:
         found = f"; it had published {', '.join(run.published)}" if run.published else ""
@@ -61,15 +59,19 @@ class RunProgress(Progress):
             f"the run {shown(run.run)} had been cut off, and is now recorded as {run.status}{found}"
         )
 
+    def goes_one_by_one(self, step: Step, reason: str) -> None:
+        self.quiet()
+        self._output.warn(f"{named(step)} goes key by key: {reason}")
+
     def step_retried(self, step: Step, error: str, delay: float) -> None:
         self.quiet()
-        self._output.warn(f"{_named(step)}: {error}; trying again in {delay:g} s")
-        self.say(_named(step))
+        self._output.warn(f"{named(step)}: {error}; trying again in {delay:g} s")
+        self.say(named(step))
 
     def step_finished(self, step: Step, result: StepResult) -> None:
         self.quiet()
         record = result.record
-        text = f"{_SIGN[record.status]} {_named(step)}"
+        text = f"{_SIGN[record.status]} {named(step)}"
         if record.status == "succeeded":
             rows = "" if record.rows is None else f"  {counted(record.rows, 'row')}"
             text += f"{rows}  {time.monotonic() - self._began:.1f} s"
@@ -80,6 +82,11 @@ class RunProgress(Progress):
             + ("" if test.status == "passed" else f": {counted(test.violations, 'row')}")
             for test in result.tests
         )
+        text += "".join(
+            f"\n    {_SIGN[key.status]} {shown(key.partition or '')}  {key.status}: {key.error}"
+            for key in result.keys
+            if key.status in ("failed", "skipped")
+        )
         style = STATUS_STYLE[record.status]
         if not self._output.json:
             self._output.line(text, style)
@@ -87,6 +94,9 @@ class RunProgress(Progress):
             self._output.note(text, style)
 
 
-def _named(step: Step) -> str:
-    key = "" if step.partition is None else f" {shown(step.partition)}"
-    return f"{step.script.label}{key}"
+def named(step: Step) -> str:
+    """The asset of a step with its key, or with the first and the last."""
+    keys = [shown(key) for key in (step.keys[0], step.keys[-1]) if key is not None]
+    if step.is_range:
+        return f"{step.script.label} {' … '.join(keys)}"
+    return " ".join([step.script.label, *keys[:1]])

@@ -47,6 +47,9 @@ def run(
         ),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help="Run nothing downstream.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Just this key, without lookback.")
+    ] = False,
     patience: PatienceOption = 600,
     dry_run: DryRunOption = False,
     project: ProjectOption = HERE,
@@ -60,7 +63,7 @@ def run(
         from tranche.cli.running import run_planned
 
         if like is not None:
-            if any((what, partition, payload, arg, at, only)):
+            if any((what, partition, payload, arg, at, only, exact)):
                 raise UsageError(
                     "--like takes everything from the run that it repeats",
                     "leave the target and the options that choose a key out",
@@ -77,6 +80,8 @@ def run(
                 payload=given.payload(payload),
                 arguments=given.arguments(arg or []),
                 only=only,
+                exact=exact,
+                scheduled=at is not None,
             )
             loaded = service.open_project(project, target)
             planned = partial(service.plan, loaded, request)

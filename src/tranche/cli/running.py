@@ -69,7 +69,7 @@ def _show_plan(plan: Plan, output: Output) -> None:
         (
             (
                 step.script.label,
-                "" if step.partition is None else step.partition,
+                " … ".join(key or "" for key in dict.fromkeys((step.keys[0], step.keys[-1]))),
                 step.strategy or "",
                 ", ".join(plan.steps[position].script.name for position in step.needs),
                 step.verdict if step.reason is None else f"{step.verdict}: {step.reason}",

@@ -14,6 +14,7 @@ from tranche.model.run import PartitionState
 from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.ports import Maintained
+from tranche.run.attempts import KeyOutcome
 from tranche.run.runner import RunResult, StepResult
 
 if TYPE_CHECKING:
@@ -42,10 +43,23 @@ def step_view(step: StepResult) -> dict[str, Any]:
         "tests": [test_view(test) for test in step.tests],
         "error": record.error,
     }
+    if step.keys:
+        view["partitions"] = [key_view(outcome) for outcome in step.keys]
     if step.result is not None:
         view["result"] = step.result.records()
         view["more"] = step.result.more
     return view
+
+
+def key_view(outcome: KeyOutcome) -> dict[str, Any]:
+    return {
+        "partition": outcome.partition,
+        "status": outcome.status,
+        "rows": outcome.rows,
+        "snapshot": outcome.snapshot,
+        "tests": [test_view(test) for test in outcome.tests],
+        "error": outcome.error,
+    }
 
 
 def test_view(test: DataTestResult) -> dict[str, Any]:
@@ -66,6 +80,7 @@ def plan_view(plan: Plan) -> dict[str, Any]:
                 "script": step.script.name,
                 "asset": str(step.script.asset) if step.script.asset else None,
                 "partition": step.partition,
+                **({"partitions": list(step.keys)} if step.is_range else {}),
                 "strategy": step.strategy,
                 "needs": [plan.steps[position].script.name for position in step.needs],
                 "verdict": step.verdict,

@@ -89,6 +89,8 @@ class Caught:
     standing: Mapping[Why, int]
     active: int
     """How many keys somebody is at already."""
+    waiting: int = 0
+    """How many keys have nothing upstream yet to be made of."""
     keys: tuple[str, ...]
     """What runs."""
     fires: tuple[tuple[str, tuple[str, ...]], ...] = ()

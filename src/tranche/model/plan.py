@@ -24,6 +24,10 @@ class Request:
     payload: Any = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     only: bool = False
+    exact: bool = False
+    """Whether just one key runs, without lookback."""
+    scheduled: bool = False
+    """Whether the fire time is one that somebody meant, not the moment when it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

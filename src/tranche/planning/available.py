@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from tranche.model.mapping import Mapper
-from tranche.model.partitioning import Composite, TimePartitioning
+from tranche.model.partitioning import Composite
 from tranche.model.script import Script
 
 
-def not_built_yet(script: Script, *, several: bool = False) -> str | None:
-    """The first thing that a run of this script would need and cannot have, as a sentence.
-
-    `several` says that whoever asks handles several keys at once, as lookback needs it.
-    """
+def not_built_yet(script: Script) -> str | None:
+    """The first thing that a run of this script would need and cannot have, as a sentence."""
     annotations = script.annotations
     partitioning = annotations.partitioning
     if script.language != "sql":
@@ -20,8 +17,6 @@ def not_built_yet(script: Script, *, several: bool = False) -> str | None:
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
     if isinstance(partitioning, Composite):
         return "partitionings of several dimensions cannot be run yet"
-    if isinstance(partitioning, TimePartitioning) and partitioning.lookback and not several:
-        return "lookback cannot be run yet but by tranche backfill"
     for trigger in script.triggers_on():
         for name in ("wait", "deadline", "on_rerun"):
             if getattr(trigger, name) is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
 
 from tranche.errors import (
     KeysTaken,
@@ -22,6 +21,7 @@ from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import (
     Arguments,
+    Separates,
     carries_over,
     check_arguments,
     check_whole,
@@ -32,9 +32,6 @@ from tranche.planning.stale import stale_keys
 from tranche.planning.targets import find_target
 from tranche.planning.universe import asked_keys, with_lookback
 from tranche.ports import StateReader
-
-Separates: TypeAlias = Callable[[Script], str | None]
-"""Says why the keys of a script are run one by one, if they are."""
 
 
 def plan_backfill(
@@ -107,7 +104,7 @@ def find_script(project: Project, graph: Graph, request: BackfillRequest) -> Scr
     script = graph.scripts[target.scripts[0]]
     if script.asset is None:
         raise UsageError(f"{script.path} makes no table", "name a script that materializes one")
-    missing = not_built_yet(script, several=True)
+    missing = not_built_yet(script)
     if missing is not None:
         raise UsageError(f"{script.path}: {missing}")
     return script
@@ -231,7 +228,7 @@ class BackfillPlanner:
         return set(self.carried(script, rule, running))
 
     def check(self, script: Script) -> None:
-        missing = not_built_yet(script, several=True)
+        missing = not_built_yet(script)
         if missing is not None:
             raise UsageError(missing)
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from tranche.errors import TrancheError
 from tranche.model.backfill import BackfillRequest, CatchupPlan, Caught
-from tranche.model.partitioning import Dynamic, TimePartitioning
+from tranche.model.partitioning import Dynamic, Partitioning, TimePartitioning
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
-from tranche.planning.backfill import BackfillPlanner, Separates, counts_of, find_script, rule_of
+from tranche.planning.backfill import BackfillPlanner, counts_of, find_script, rule_of
 from tranche.planning.graph import Graph, build_graph
+from tranche.planning.plan import Separates, carries_over
 from tranche.planning.scheduled import Moves, schedule_of
 from tranche.planning.universe import asked_keys, with_lookback
 from tranche.ports import StateReader
@@ -102,7 +103,9 @@ class _Catching:
         free = [key for key in asked if None not in active and key not in active]
         standing = self.planner.standing(script, rule, free)
         fresh = self.planner.fresh(script, rule)
-        keys = [key for key in free if standing[key] != "succeeded" or key in fresh]
+        lacking = [key for key in free if standing[key] != "succeeded" or key in fresh]
+        keys = self.due(script, rule, lacking)
+        waiting = len(lacking) - len(keys)
         fires = self.fires(script, keys)
         if not self.request.exact:
             allowed = set(active)
@@ -112,11 +115,29 @@ class _Catching:
                 asset=script.label,
                 standing=counts_of(standing),
                 active=len(asked) - len(free),
+                waiting=waiting,
                 keys=tuple(keys),
                 fires=fires,
             )
         )
         self.planner.add(script, keys, asked)
+
+    def due(self, script: Script, rule: Partitioning, keys: Sequence[str]) -> list[str]:
+        """The keys for which there is something upstream that would have started their run."""
+        there: list[set[str]] = []
+        for trigger in script.triggers_on():
+            name = self.graph.producers.get(trigger.asset)
+            upstream = self.graph.scripts[name] if name is not None else None
+            if upstream is None or upstream.partitioning is None:
+                continue
+            same = [key for key in keys if carries_over(upstream.partitioning, rule, key)]
+            standing = self.planner.standing(upstream, upstream.partitioning, same)
+            running = set(self.planner.keys.get(upstream.name, ()))
+            there.append({key for key in same if key in running or standing[key] == "succeeded"})
+        if not there:
+            return list(keys)
+        enough = all if script.annotations.trigger_all else any
+        return [key for key in keys if enough(key in found for found in there)]
 
     def fires(self, script: Script, keys: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The fires of the schedule whose runs these keys would have been in."""

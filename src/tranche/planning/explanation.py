@@ -37,7 +37,7 @@ def explain_step(project: Project, request: Request, state: PartitionReader) -> 
             f"{request.target!r} names several steps, and one is explained at a time",
             "name a script or an asset",
         )
-    plan = build_plan(project, replace(request, only=True), state)
+    plan = build_plan(project, replace(request, only=True, exact=True, scheduled=True), state)
     (step,) = plan.steps
     runs = step.verdict == "run"
     return Explanation(

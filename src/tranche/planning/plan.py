@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from tranche.errors import (
     ArgumentRejected,
@@ -25,11 +26,20 @@ from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.resolve import bounds, resolve, within_bounds
 from tranche.planning.targets import find_target
+from tranche.planning.universe import with_lookback
 from tranche.ports import PartitionReader
 
+Separates: TypeAlias = Callable[[Script], str | None]
+"""Says why the keys of a script are run one by one, if they are."""
 
-def build_plan(project: Project, request: Request, state: PartitionReader) -> Plan:
-    """The steps that a request asks for, each with its key, in dependency order."""
+
+def build_plan(
+    project: Project,
+    request: Request,
+    state: PartitionReader,
+    separates: Separates = lambda _: None,
+) -> Plan:
+    """The steps that a request asks for, each with its keys, in dependency order."""
     graph = build_graph(project.scripts)
     target = find_target(project, graph, request.target)
     roots = set(target.scripts)
@@ -38,8 +48,10 @@ def build_plan(project: Project, request: Request, state: PartitionReader) -> Pl
         chosen |= graph.ancestors(roots)
     if not request.only:
         chosen |= graph.descendants(roots)
-    planner = _Planner(graph, request, state, roots)
-    steps = [planner.step(graph.scripts[name]) for name in graph.ordered(chosen)]
+    planner = _Planner(graph, request, state, roots, separates)
+    for name in graph.ordered(chosen):
+        planner.add(graph.scripts[name])
+    steps = planner.steps
     if planner.rejected and (len(roots) == 1 or all(step.verdict != "run" for step in steps)):
         raise planner.rejected[0]
     _check_request(request, steps)
@@ -80,30 +92,42 @@ class Arguments:
 @dataclass(frozen=True, slots=True)
 class _Decision:
     partition: str | None = None
+    """The key that the run is for."""
     verdict: Verdict = "run"
     reason: str | None = None
+    more: tuple[str, ...] = ()
+    """Keys that came down with it, since what is upstream looked back."""
 
 
 class _Planner:
-    """Decides one step after the other; earlier steps hand their keys down."""
+    """Decides one script after the other; earlier ones hand their keys down."""
 
     def __init__(
-        self, graph: Graph, request: Request, state: PartitionReader, roots: set[str]
+        self,
+        graph: Graph,
+        request: Request,
+        state: PartitionReader,
+        roots: set[str],
+        separates: Separates,
     ) -> None:
         self.graph = graph
         self.request = request
         self.state = state
         self.roots = roots
-        self.steps: dict[str, Step] = {}
+        self.separates = separates
+        self.steps: list[Step] = []
+        self.decisions: dict[str, _Decision] = {}
+        self.keys: dict[str, list[str]] = {}
+        """All keys of each script that run, with those of its lookback."""
         self.warnings: list[str] = []
         self.rejected: list[TrancheError] = []
         """Why scripts that were asked for by name cannot run."""
 
-    def step(self, script: Script) -> Step:
+    def add(self, script: Script) -> None:
         needs = [
-            self.steps[name]
+            self.graph.scripts[name]
             for name in sorted(self.graph.upstream[script.name])
-            if name in self.steps
+            if name in self.decisions
         ]
         try:
             decision = self.decide(script, needs)
@@ -113,17 +137,53 @@ class _Planner:
             decision, arguments = _Decision(None, "fail", str(error)), ()
             if script.name in self.roots:
                 self.rejected.append(error)
-        step = Step(
-            position=len(self.steps),
-            script=script,
-            slice=(self.slice_key(script, decision.partition),),
-            needs=tuple(sorted(step.position for step in needs)),
-            arguments=arguments,
-            verdict=decision.verdict,
-            reason=decision.reason,
-        )
-        self.steps[script.name] = step
-        return step
+        self.decisions[script.name] = decision
+        keys = self.covered(script, decision)
+        self.keys[script.name] = keys
+        names = {need.name for need in needs}
+        positions = tuple(step.position for step in self.steps if step.script.name in names)
+        for slice_ in self.slices(script, keys or [decision.partition]):
+            if len(slice_) == 1:
+                arguments = self.arguments(script, slice_[0]) if arguments else arguments
+            self.steps.append(
+                Step(
+                    position=len(self.steps),
+                    script=script,
+                    slice=tuple(self.slice_key(script, key) for key in slice_),
+                    needs=positions,
+                    arguments=arguments,
+                    verdict=decision.verdict,
+                    reason=decision.reason,
+                )
+            )
+
+    def arguments(self, script: Script, key: str | None) -> tuple[tuple[str, str | None], ...]:
+        return Arguments(self.request.arguments).of(script, key)
+
+    def covered(self, script: Script, decision: _Decision) -> list[str]:
+        """The keys that run: that of the run, and those before it that a run covers too."""
+        rule, key = script.partitioning, decision.partition
+        if key is None:
+            return []
+        if decision.verdict != "run" or rule is None:
+            return [key]
+        keys = list(dict.fromkeys([*decision.more, key]))
+        if self.request.exact:
+            return keys
+        wide = with_lookback(rule, keys)
+        if not (script.annotations.trigger_all and script.name not in self.roots):
+            return wide
+        # What lacks some of its inputs waits for them, also if another key does not.
+        return [each for each in wide if each == key or self.waits_for(script, each) is None]
+
+    def slices(
+        self, script: Script, keys: Sequence[str | None]
+    ) -> Iterator[tuple[str | None, ...]]:
+        """The keys that one step handles together."""
+        if len(keys) == 1 or self.separates(script) is None:
+            yield tuple(keys)
+        else:
+            yield from ((key,) for key in keys)
 
     def slice_key(self, script: Script, key: str | None) -> SliceKey:
         return SliceKey(
@@ -132,14 +192,15 @@ class _Planner:
             inputs=tuple(self.inputs(script, key)),
         )
 
-    def decide(self, script: Script, needs: Sequence[Step]) -> _Decision:
+    def decide(self, script: Script, needs: Sequence[Script]) -> _Decision:
         missing = not_built_yet(script)
         if missing is not None:
             return _Decision(None, "fail", f"{script.path}: {missing}")
-        for step in needs:
-            if step.verdict != "run":
-                how = "is skipped" if step.verdict == "skip" else "cannot run"
-                return _Decision(None, "skip", f"{step.script.label} {how}")
+        for need in needs:
+            verdict = self.decisions[need.name].verdict
+            if verdict != "run":
+                how = "is skipped" if verdict == "skip" else "cannot run"
+                return _Decision(None, "skip", f"{need.label} {how}")
         decision = self.key(script, needs)
         self.check_keys(script)
         if (
@@ -167,18 +228,25 @@ class _Planner:
                     place=Place(script.path, script.annotations.line("partitioned")),
                 ) from None
 
-    def key(self, script: Script, needs: Sequence[Step]) -> _Decision:
+    def key(self, script: Script, needs: Sequence[Script]) -> _Decision:
         partitioning = script.partitioning
         if partitioning is None:
-            check_whole(self.graph, script, {step.script.name for step in needs})
+            check_whole(self.graph, script, {need.name for need in needs})
             return _Decision()
         carried = self.carried(script, partitioning, needs)
         if carried is not None:
-            return self.bounded(script, partitioning, carried)
+            decision = self.bounded(script, partitioning, carried)
+            return replace(decision, more=self.carried_too(partitioning, needs))
         resolved = resolve(partitioning, self.request)
-        if resolved.key is not None:
-            return _Decision(resolved.key)
-        return self.without_key(script, resolved.reason or "")
+        if resolved.key is None:
+            return self.without_key(script, resolved.reason or "")
+        given = self.request.partition is not None or self.request.scheduled
+        if isinstance(partitioning, TimePartitioning) and not given:
+            lag = f" minus a lag of {partitioning.lag}" if partitioning.lag else ""
+            self.warnings.append(
+                f"{script.label} runs for {resolved.key}, the current period{lag}: no key was given"
+            )
+        return _Decision(resolved.key)
 
     def bounded(self, script: Script, partitioning: Partitioning, key: str) -> _Decision:
         """A key that came down a chain and that nobody asked for stays within the bounds."""
@@ -199,27 +267,27 @@ class _Planner:
         return _Decision(None)
 
     def carried(
-        self, script: Script, partitioning: Partitioning, needs: Sequence[Step]
+        self, script: Script, partitioning: Partitioning, needs: Sequence[Script]
     ) -> str | None:
-        """The key that the upstream steps of this plan hand down."""
+        """The key that what is upstream in this plan hands down."""
         keys: dict[str, str] = {}
         mappers = self.mappers(script)
-        for step in needs:
-            upstream = step.script.partitioning
-            if upstream is None or step.partition is None:
+        for need in needs:
+            upstream, key = need.partitioning, self.decisions[need.name].partition
+            if upstream is None or key is None:
                 continue
-            if step.script.name in mappers and mappers[step.script.name] == Mapper("all"):
+            if need.name in mappers and mappers[need.name] == Mapper("all"):
                 raise MappingMissing(
-                    f"{script.label} takes all keys of {step.script.label} for each of its own",
+                    f"{script.label} takes all keys of {need.label} for each of its own",
                     "map=all cannot be applied to a partitioned script yet;"
                     " run it by itself with --only --partition",
                 )
-            if carries_over(upstream, partitioning, step.partition):
-                keys[step.partition] = step.script.label
-            elif step.script.name in mappers:
+            if carries_over(upstream, partitioning, key):
+                keys[key] = need.label
+            elif need.name in mappers:
                 raise MappingMissing(
-                    f"{step.script.label} is {upstream.kind} and {script.label} is"
-                    f" {partitioning.kind}: the key {step.partition!r} does not carry over",
+                    f"{need.label} is {upstream.kind} and {script.label} is"
+                    f" {partitioning.kind}: the key {key!r} does not carry over",
                     "mappings between different partitionings cannot be applied yet;"
                     " run the consumer by itself with --only --partition",
                 )
@@ -229,6 +297,20 @@ class _Planner:
                 f"{script.label} would get two keys: {found}", "give one with --partition"
             )
         return next(iter(keys), None)
+
+    def carried_too(self, partitioning: Partitioning, needs: Sequence[Script]) -> tuple[str, ...]:
+        """The keys that what is upstream looks back to."""
+        found = {
+            key
+            for need in needs
+            if need.partitioning is not None
+            for key in self.keys[need.name]
+            if carries_over(need.partitioning, partitioning, key)
+        }
+        if isinstance(partitioning, TimePartitioning):
+            inside = (key for key in found if within_bounds(partitioning, key))
+            return tuple(sorted(inside, key=partitioning.ordinal))
+        return tuple(sorted(found))
 
     def mappers(self, script: Script) -> dict[str, Mapper | None]:
         """The scripts whose assets stand in this script's `on` lines, with the mapping of each."""
@@ -243,7 +325,7 @@ class _Planner:
         lacking = []
         for trigger in script.triggers_on():
             name = self.graph.producers.get(trigger.asset)
-            if name in self.steps or name is None:
+            if name in self.decisions or name is None:
                 continue
             upstream = self.graph.scripts[name].partitioning
             wanted = key if upstream is not None else None

@@ -24,7 +24,13 @@ def repeat_plan(project: Project, run: str, state: StateReader) -> Plan:
         raise UnknownTarget(
             f"there is no run {run!r}", "tranche status ASSET --json names the run of each key"
         )
-    known = {record.script: record for record in state.steps(past.id)}
+    records = state.steps(past.id)
+    known = {record.script: record for record in records}
+    if len(known) < len(records) or any(record.keys > 1 for record in records):
+        raise UsageError(
+            f"the run {past.id} was for several keys of an asset",
+            "only runs for one key can be repeated: run each with --partition, or backfill them",
+        )
     _check(project, past, tuple(known.values()))
     request = Request(
         target=past.target,
@@ -33,7 +39,7 @@ def repeat_plan(project: Project, run: str, state: StateReader) -> Plan:
         payload=past.payload,
         arguments=past.arguments,
     )
-    plan = build_plan(project, request, state)
+    plan = build_plan(project, replace(request, exact=True, scheduled=True), state)
     kept = [step for step in plan.steps if step.script.name in known]
     places = {step.position: number for number, step in enumerate(kept)}
     warnings: list[str] = []

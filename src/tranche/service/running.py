@@ -22,7 +22,10 @@ from tranche.service.opening import now
 
 def plan(project: Project, request: Request, state: StateReader) -> Plan:
     """What a run would do. Scripts with faults are left out, which the plan says."""
-    built = build_plan(project, request, state)
+    # It reads SQL, which commands that do not need it should not wait for.
+    from tranche.script.ranges.ranged import only_key_by_key
+
+    built = build_plan(project, request, state, only_key_by_key)
     warnings = [warning for step in built.steps for warning in step.script.warnings]
     if project.broken:
         names = ", ".join(project.broken)

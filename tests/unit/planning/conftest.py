@@ -94,7 +94,8 @@ def plan(state: KnownState) -> Callable[..., Plan]:
     """The plan for a target in a project of texts."""
 
     def _plan(texts: dict[str, str], target: str, **given: Any) -> Plan:
-        request = Request(target=target, **{"fire_time": NOON, **given})
-        return build_plan(project_of(texts), request, state)  # type: ignore[arg-type]
+        separates = given.pop("separates", lambda _: None)
+        request = Request(target=target, **{"fire_time": NOON, "scheduled": True, **given})
+        return build_plan(project_of(texts), request, state, separates)  # type: ignore[arg-type]
 
     return _plan

@@ -74,7 +74,7 @@ def test_what_would_not_run_has_no_statements() -> None:
     assert (found.step.verdict, found.statements, found.warnings) == ("skip", (), ())
     assert "it starts at 2027-01-01" in str(found.step.reason)
     later = explained(
-        {"a": "partitioned daily lookback=2; materialize lake://main/a"},
+        {"a": "partitioned daily; dialect duckdb; materialize lake://main/a"},
         "a",
         partition="2026-05-01",
     )

@@ -333,7 +333,6 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
     [
         ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
         ('partitioned d: daily | r: static keys="a"', "partitionings of several dimensions cannot be run yet"),
-        ("partitioned daily lookback=2", "lookback cannot be run yet but by tranche backfill"),
         ("on lake://main/x wait=all", "wait= of an 'on' line cannot be honoured yet"),
         ('on lake://main/x deadline="06:00"', "deadline= of an 'on' line cannot be honoured yet"),
         ("on lake://main/x on_rerun=stale", "on_rerun= of an 'on' line cannot be honoured yet"),
@@ -343,6 +342,56 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
 def test_what_is_not_built_yet_says_so(text: str, reason: str, plan: PlanFor) -> None:
     [step] = plan({"a": text}, "a").steps
     assert (step.verdict, step.reason) == ("fail", f"pipelines/a.sql: {reason}")
+
+
+LOOKING_BACK = {
+    "a": 'partitioned daily start="2026-05-15" lookback=2; materialize lake://main/a',
+    "b": "on lake://main/a; partitioned daily; materialize lake://main/b",
+    "c": "on lake://main/b; partitioned daily lookback=1; materialize lake://main/c",
+}
+
+
+def keys(plan: Plan) -> list[tuple[str, ...]]:
+    return [(step.script.name, *map(str, step.keys)) for step in plan.steps]
+
+
+def test_a_run_covers_the_keys_before_it_too(plan: PlanFor) -> None:
+    found = plan(LOOKING_BACK, "a", partition="2026-05-18")
+    days = ("2026-05-16", "2026-05-17", "2026-05-18")
+    assert keys(found) == [("a", *days), ("b", *days), ("c", "2026-05-15", *days)]
+    assert [step.needs for step in found.steps] == [(), (0,), (1,)]
+
+
+def test_but_none_before_the_first(plan: PlanFor) -> None:
+    found = plan(LOOKING_BACK, "a", partition="2026-05-16", only=True)
+    assert keys(found) == [("a", "2026-05-15", "2026-05-16")]
+
+
+def test_exactly_one_key(plan: PlanFor) -> None:
+    found = plan(LOOKING_BACK, "a", partition="2026-05-18", exact=True)
+    assert keys(found) == [(name, "2026-05-18") for name in "abc"]
+
+
+def test_keys_that_cannot_run_together_are_steps_of_their_own(plan: PlanFor) -> None:
+    separates = lambda script: "it dices" if script.name == "b" else None  # noqa: E731
+    found = plan(LOOKING_BACK, "a", partition="2026-05-16", separates=separates)
+    assert keys(found) == [
+        ("a", "2026-05-15", "2026-05-16"),
+        ("b", "2026-05-15"),
+        ("b", "2026-05-16"),
+        ("c", "2026-05-14", "2026-05-15", "2026-05-16"),
+    ]
+    assert [step.needs for step in found.steps] == [(), (0,), (0,), (1, 2)]
+
+
+def test_who_gives_no_key_is_told_which_one_it_is(plan: PlanFor) -> None:
+    text = {"a": "partitioned daily lag=1; materialize lake://main/a"}
+    found = plan(text, "a", scheduled=False)
+    assert found.warnings == (
+        "lake://main/a runs for 2026-05-15, the current period minus a lag of 1: no key was given",
+    )
+    assert plan(text, "a", scheduled=False, partition="2026-05-15").warnings == ()
+    assert plan(text, "a").warnings == ()
 
 
 def test_an_unknown_target(plan: PlanFor) -> None:
