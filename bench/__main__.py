@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import asof, backfill, commands, small_slice, strategies
+from bench import asof, backfill, commands, ledger, small_slice, strategies
 from bench.figure import Figure
 
 PARTS = {
@@ -21,6 +21,7 @@ PARTS = {
     "asof": asof.measure,
     "strategies": strategies.measure,
     "backfill": backfill.measure,
+    "ledger": ledger.measure,
 }
 
 

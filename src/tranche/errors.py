@@ -38,6 +38,7 @@ The tree::
     │   ├── ColumnsRejected          columns that do not fit the table, or reserved names
     │   ├── RowsRejected             rows that a strategy cannot take, such as two with one key
     │   ├── RangeRefused             a query that cannot be asked for several keys at once
+    │   ├── RangeTooLarge            keys that would read more at once than one job should
     │   ├── KeysFailed               some keys of a slice of several cannot be written, each for its reason
     │   ├── StatementFailed          a statement that broke while running
     │   │   └── StatementRejected    one that Spark does not understand, whatever the data
@@ -245,6 +246,15 @@ class RowsRejected(EngineError):
 
 class RangeRefused(EngineError):
     """A query that cannot be asked for several keys at once."""
+
+
+class RangeTooLarge(EngineError):
+    """Keys that would read more at once than one job should."""
+
+    def __init__(self, what: str, parts: int) -> None:
+        super().__init__(what)
+        self.parts = parts
+        """Into how many jobs they should go."""
 
 
 class KeysFailed(EngineError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 
 import pytest
 
@@ -12,19 +13,18 @@ pytestmark = pytest.mark.spark
 
 RAW = """\
 -- pipeline
--- partitioned daily start="2026-03-01" end="2026-03-31"
+-- partitioned daily start="2025-01-01" end="2025-12-31"
 -- materialize lake://main/raw key=id
 SELECT id, CAST(amount AS DECIMAL(10, 2)) AS amount FROM read_json('data/' || '{partition}' || '.json')
 """
 SUMS = """\
 -- pipeline
 -- on lake://main/raw
--- partitioned daily start="2026-03-01"
+-- partitioned daily start="2025-01-01"
 -- materialize lake://main/sums
 -- data_test not_null total
 SELECT count(*) AS n, sum(amount) AS total FROM raw WHERE _tranche_partition = '{partition}'
 """
-DAYS = [f"2026-03-{day:02}" for day in range(1, 32)]
 
 
 def orders(shell: Shell, day: str, *amounts: object) -> None:
@@ -32,36 +32,42 @@ def orders(shell: Shell, day: str, *amounts: object) -> None:
     shell.write(f"data/{day}.json", "\n".join(rows))
 
 
-def test_one_poisoned_day_fails_by_itself(shell: Shell) -> None:
+@pytest.mark.parametrize(
+    ("number", "last"),
+    [(31, "2025-01-31"), pytest.param(365, "2025-12-31", marks=pytest.mark.slow)],
+)
+def test_one_poisoned_day_fails_by_itself(shell: Shell, number: int, last: str) -> None:
+    days_ = [str(date(2025, 1, 1) + timedelta(days)) for days in range(number)]
+    poisoned = days_[number // 3]
     shell.quick()
-    shell.write("pipelines/raw.sql", RAW)
+    shell.write("pipelines/raw.sql", RAW.replace("2025-12-31", last))
     shell.write("pipelines/sums.sql", SUMS)
-    for number, day in enumerate(DAYS):
-        orders(shell, day, f"{number}.5", "1")
-    orders(shell, DAYS[9], "many")
+    for place, day in enumerate(days_):
+        orders(shell, day, f"{place}.5", "1")
+    orders(shell, poisoned, "many")
     shell.warm()
     planned = shell.json("backfill", "raw", "--dry-run")
-    assert planned["standing"] == {"missing": 31}
-    assert [(job["keys"], job["mode"]) for job in planned["jobs"]] == [(31, "range")] * 2
+    assert planned["standing"] == {"missing": number}
+    assert [(job["keys"], job["mode"]) for job in planned["jobs"]] == [(number, "range")] * 2
 
     found = shell.json("backfill", "raw", code=1)
     assert found["status"] == "failed"
     failed = [p for p in found["partitions"] if p["status"] != "succeeded"]
-    assert [p["partition"] for p in failed] == [DAYS[9]]
+    assert [p["partition"] for p in failed] == [poisoned]
     assert "many" in failed[0]["error"]
-    assert len(found["partitions"]) == 31
+    assert len(found["partitions"]) == number
     skipped = [p for p in found["downstream"] if p["status"] != "succeeded"]
-    assert [(p["partition"], p["status"]) for p in skipped] == [(DAYS[9], "skipped")]
+    assert [(p["partition"], p["status"]) for p in skipped] == [(poisoned, "skipped")]
     days = "SELECT count(DISTINCT _tranche_partition) AS days FROM {}"
-    assert shell.json("sql", days.format("raw")) == [{"days": 30}]
-    assert shell.json("sql", days.format("sums")) == [{"days": 30}]
+    assert shell.json("sql", days.format("raw")) == [{"days": number - 1}]
+    assert shell.json("sql", days.format("sums")) == [{"days": number - 1}]
 
-    orders(shell, DAYS[9], "9.5", "1")
+    orders(shell, poisoned, f"{number // 3}.5", "1")
     again = shell.json("backfill", "raw")
-    assert [p["partition"] for p in again["partitions"]] == [DAYS[9]]
-    assert [p["partition"] for p in again["downstream"]] == [DAYS[9]]
+    assert [p["partition"] for p in again["partitions"]] == [poisoned]
+    assert [p["partition"] for p in again["downstream"]] == [poisoned]
     [total] = shell.json("sql", "SELECT sum(n) AS n, sum(total) AS total FROM sums")
-    assert (total["n"], float(total["total"])) == (62, sum(range(31)) + 31 * 1.5)
+    assert (total["n"], float(total["total"])) == (2 * number, sum(range(number)) + number * 1.5)
     nothing = shell.json("backfill", "raw")
     assert (nothing["partitions"], nothing["downstream"], nothing["run"]) == ([], [], None)
 

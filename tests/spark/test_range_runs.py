@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tranche.model.partitioning import Hourly
 from tranche.model.plan import SliceKey, Step
 from tranche.run.attempts import StepResult
 from tranche.run.runner import run_plan
@@ -227,3 +228,60 @@ class TestDigests:
         after = store.standing(asset, DAYS)
         changed = [day for day in DAYS if after[day].digest != before[day].digest]
         assert changed == [DAYS[1]]
+
+
+def test_more_than_a_job_should_read_is_split(shop: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = tuple(str(date(2026, 3, 1) + timedelta(number)) for number in range(120))
+    small = replace(shop.engine._settings, most_bytes=300)
+    monkeypatch.setattr(shop.engine, "_settings", small)
+    result, store = ran(shop, script(), days)
+    assert set(statuses(result).values()) == {"succeeded"}
+    assert sum(key.rows or 0 for key in result.keys) == 5
+    # Fewer keys are not looked at, however much they read.
+    snapshots = {key.snapshot for key in result.keys}
+    assert 2 <= len(snapshots) <= 4
+    tries = store.attempts(result.record.run)
+    assert "would read about" in str(tries[0].error)
+
+
+HOURS = """\
+-- pipeline
+-- partitioned hourly tz="America/New_York"{}
+-- materialize lake://main/@hours
+SELECT at, n FROM @ticks WHERE date_format(at, "{}") = '{{partition}}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("day", "format", "pattern", "number"),
+    [
+        ("2026-03-08", "", "yyyy-MM-dd'T'HH", 23),
+        ("2026-11-01", "", "yyyy-MM-dd'T'HH", 24),
+        ("2026-11-01", ' format="%Y-%m-%dT%H%z"', "yyyy-MM-dd'T'HHxx", 25),
+    ],
+)
+def test_hours_where_the_clock_is_moved(
+    bench: Bench, day: str, format: str, pattern: str, number: int
+) -> None:
+    """Each row is in one of the day's hours, and no hour is missing or there twice."""
+    bench.sql(
+        "CREATE TABLE @ticks USING iceberg AS SELECT id AS n, timestamp_seconds(unix_seconds("
+        f"timestamp '{day} 00:00:00 America/New_York') + id * 600) AS at FROM range(150)"
+    )
+    text = HOURS.format(format, pattern)
+    rule = bench.plan(text, partition=f"{day}T00" + ("-0400" if format else "")).steps[0]
+    hours = rule.script.partitioning
+    assert isinstance(hours, Hourly)
+    keys = tuple(hours.keys(start=day, end=day))
+    assert len(keys) == number
+    result, _ = ran(bench, text, keys)
+    assert set(statuses(result).values()) == {"succeeded"}
+    found = bench.sql(
+        "SELECT count(*) AS n, count(DISTINCT n) AS several,"
+        " count(DISTINCT _tranche_partition) AS hours FROM @hours"
+    )
+    ticks = {23: 138, 24: 150, 25: 150}[number]
+    assert [tuple(row.values()) for row in found] == [(ticks, ticks, number)]
+    # The hour that comes twice has the rows of both, unless the key tells them apart.
+    rows = {key.partition: key.rows for key in result.keys}
+    assert set(rows.values()) == ({6, 12} if number == 24 else {6})

@@ -18,6 +18,7 @@ from tranche.cli.options import (
     explaining,
 )
 from tranche.cli.output import Output
+from tranche.errors import UsageError
 
 _SHOWN = 20
 """How many rows `show` shows unless told otherwise."""
@@ -27,6 +28,15 @@ def status(
     asset: Annotated[
         str | None, typer.Argument(help="An asset; all of them when left out.")
     ] = None,
+    start: Annotated[
+        str | None, typer.Option("--start", help="From this key on, or from this date.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--end", help="Up to this key, or to this date.")
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="A line for each partition, instead of a picture.")
+    ] = False,
     limit: Annotated[
         int, typer.Option("--limit", min=1, help="How many partitions at most.")
     ] = 1000,
@@ -38,14 +48,32 @@ def status(
     """Show what the ledger knows: of every asset, or of one asset's partitions."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.cli.statuses import show_asset, show_assets
+        from tranche.cli.statuses import show_asset, show_assets, show_grid
 
         loaded = service.open_project(project, target)
-        with service.open_partitions(loaded) as state:
-            if asset is None:
+        if asset is None:
+            if start is not None or end is not None or list_:
+                raise UsageError(
+                    "--start, --end and --list are for the keys of one asset", "name an asset"
+                )
+            with service.open_partitions(loaded) as state:
                 show_assets(service.status(loaded, state), output)
-            else:
-                show_asset(service.partition_status(loaded, state, asset, limit=limit), output)
+            return
+        with service.open_state(loaded, create=False) as store:
+            grid = service.grid(loaded, asset, store, start=start, end=end)
+            if grid is not None and not (list_ or output.json):
+                show_grid(grid, output)
+                return
+            bounded = grid is not None and (start is not None or end is not None)
+            page = service.partition_status(
+                loaded,
+                store,
+                asset,
+                limit=limit,
+                start=grid.since if bounded and grid is not None else None,
+                end=grid.until if bounded and grid is not None else None,
+            )
+            show_asset(page, grid, output)
 
 
 def show(

@@ -59,6 +59,15 @@ class Output:
     def line(self, text: str = "", style: str | None = None) -> None:
         self.console.print(harmless(text), style=style, markup=False)
 
+    def pieces(self, *pieces: tuple[str, str]) -> None:
+        """A line of several colours: texts, each with its style."""
+        from rich.text import Text
+
+        line = Text()
+        for text, style in pieces:
+            line.append(harmless(text), style)
+        self.console.print(line)
+
     def note(self, text: str, style: str | None = None) -> None:
         self.notes.print(harmless(text), style=style, markup=False)
 

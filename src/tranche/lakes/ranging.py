@@ -11,8 +11,9 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tranche.errors import RangeRefused, StatementRejected
+from tranche.errors import RangeRefused, RangeTooLarge, StatementRejected
 from tranche.lakes.implied import Implied
+from tranche.model.size import parse_size, shown_size
 from tranche.model.statement import ArgumentHole, FileHole, KeyHole, Statement
 from tranche.script.ranges.marks import FILE_KEY
 from tranche.script.ranges.ranged import ranged
@@ -20,6 +21,9 @@ from tranche.script.ranges.ranged import ranged
 if TYPE_CHECKING:
     from tranche.lakes.execution import Execution
 
+_MANY = 100
+"""Fewer keys are one job, whatever they read."""
+_READ = compiled(r"Relation(?:V2)?\s*\[[^\n]*Statistics\(sizeInBytes=([^,)]+)")
 _GLOBS = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", "[": "[", "]": "]", "^": "^"}
 """What characters of a path's pattern mean in a regular expression."""
 
@@ -35,13 +39,43 @@ def range_rows(execution: Execution, query: Statement, keys: Sequence[str]) -> D
                 continue
             if form.joins:
                 implied.make_view()
-            return execution.sql(form.statement, implied=implied.text)
+            rows = execution.sql(form.statement, implied=implied.text)
+            check_size(execution, keys)
+            return rows
         except StatementRejected as error:
             reason = reason or f"Spark cannot ask for several keys: {error.what}"
     if found.forms:
         # If it refuses one key too, the statement itself is wrong, and that is what one hears of.
         execution.check_for(query, keys[0])
     raise RangeRefused(reason or "it cannot be asked for several keys")
+
+
+def check_size(execution: Execution, keys: Sequence[str]) -> None:
+    """Refuses keys that would read too much at once, from what tables say of their files."""
+    most = execution.settings.most_bytes
+    if len(keys) < _MANY:
+        return
+    sent = execution.sent[-1]
+    plan = execution.session.sql(f"EXPLAIN COST {sent.text}", args=dict(sent.parameters)).collect()
+    size = bytes_read(plan[0][0])
+    if size > most:
+        raise RangeTooLarge(
+            f"{len(keys):,} keys would read about {shown_size(size)} at once,"
+            f" and a job reads {shown_size(most)} at most",
+            min(len(keys), -(-size // most)),
+        )
+
+
+def bytes_read(plan: str) -> int:
+    """What a plan reads from tables and files, as Spark estimates it.
+
+    >>> first = "Filter a, Statistics(sizeInBytes=9.0 GiB)\\n"
+    >>> second = "+- RelationV2[a#1] main.t, Statistics(sizeInBytes=2.0 MiB, rowCount=7)\\n"
+    >>> bytes_read(f"{first}{second}== Physical Plan ==")
+    2097152
+    """
+    optimized, _, _ = plan.partition("== Physical Plan ==")
+    return sum(parse_size(found) or 0 for found in _READ.findall(optimized))
 
 
 def range_files(

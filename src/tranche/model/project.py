@@ -46,6 +46,8 @@ class Settings:
     lakes: Mapping[str, Lake]
     default_lake: str
     target: str | None = None
+    most_bytes: int = 64 * 2**30
+    """How much one job of a backfill reads at most, as far as that can be told beforehand."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """Values that must not show in any message."""
 

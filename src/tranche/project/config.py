@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 from tranche.errors import ConfigError, Place, ProjectNotFound
 from tranche.model.duration import parse_duration
 from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
+from tranche.model.size import parse_size
 from tranche.project.secrets import secrets_of
 
 CONFIG = "tranche.toml"
@@ -26,9 +27,10 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "project": ("name", "lake"),
     "state": ("url",),
     "spark": ("master", "remote", "conf"),
+    "backfill": ("max_bytes_per_job",),
     "lakes.*": ("format", "warehouse", "catalog", "retention"),
 }
-_TOP = ("project", "state", "spark", "lakes", "targets")
+_TOP = ("project", "state", "spark", "backfill", "lakes", "targets")
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
 _SETTING = re.compile(
     r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
@@ -112,8 +114,19 @@ class _Reader:
             lakes=lakes,
             default_lake=default,
             target=self.target,
+            most_bytes=self.most_bytes(self.table(merged, "backfill")),
             secrets=frozenset(self.secrets),
         )
+
+    def most_bytes(self, table: dict[str, Any]) -> int:
+        name = "backfill.max_bytes_per_job"
+        text = self.string(table, name, "64GB")
+        size = parse_size(text)
+        if not size:
+            raise self.error(
+                f"{name} is {text!r}, which is no size", "write it as 64GB or 500MB", name
+            )
+        return size
 
     def overlaid(self, tables: dict[str, Any]) -> dict[str, Any]:
         """The tables with the target's settings in place of the base's."""

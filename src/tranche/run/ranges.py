@@ -15,6 +15,7 @@ from tranche.errors import (
     EngineUnavailable,
     KeysFailed,
     RangeRefused,
+    RangeTooLarge,
     SliceBusy,
     StatementRejected,
     TrancheError,
@@ -101,6 +102,9 @@ class Ranges:
             self.warnings.append(f"{self.step.script.label} goes key by key: {error.what}")
             self.progress.goes_one_by_one(self.step, error.what)
             return [(n,) for n in part]
+        if isinstance(error, RangeTooLarge):
+            size = -(-len(part) // error.parts)
+            return [part[n : n + size] for n in range(0, len(part), size)]
         if isinstance(error, KeysFailed):
             bad = [n for n in part if self.step.keys[n] in error.errors]
             for n in bad:

@@ -12,13 +12,16 @@ from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion, column_change
 from tranche.model.data_test import DataTestResult
 from tranche.model.layout import SetLayout
+from tranche.model.partitioning import TimePartitioning
 from tranche.model.project import Project
 from tranche.model.run import Materialization, PartitionState
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.strategy import History
 from tranche.planning.graph import build_graph
-from tranche.ports import Engine, PartitionReader, StateReader
+from tranche.planning.grid import Grid, grid_of
+from tranche.ports import Clock, Engine, PartitionReader, StateReader
 from tranche.service.assets import find_asset
+from tranche.service.opening import now
 
 _PAGE = 500
 
@@ -57,22 +60,57 @@ class PartitionPage:
 
 
 def partition_status(
-    project: Project, state: PartitionReader, asset: str, *, limit: int
+    project: Project,
+    state: PartitionReader,
+    asset: str,
+    *,
+    limit: int,
+    start: datetime | None = None,
+    end: datetime | None = None,
 ) -> PartitionPage:
-    """The keys of one asset as the ledger has them."""
+    """The keys of one asset as the ledger has them; of time, those that begin in [start, end)."""
     name = str(find_asset(project, asset, state))
-    found = tuple(islice(_pages(state, name, limit + 1), limit + 1))
+    found = tuple(islice(_pages(state, name, limit + 1, start, end), limit + 1))
     return PartitionPage(name, found[:limit], more=len(found) > limit)
 
 
-def _pages(state: PartitionReader, asset: str, wanted: int) -> Iterator[PartitionState]:
+def _pages(
+    state: PartitionReader,
+    asset: str,
+    wanted: int,
+    start: datetime | None,
+    end: datetime | None,
+) -> Iterator[PartitionState]:
     last: PartitionState | None = None
     while True:
-        page = state.partitions(asset, limit=min(_PAGE, wanted), after=last)
+        page = state.partitions(asset, start=start, end=end, limit=min(_PAGE, wanted), after=last)
         yield from page
         if len(page) < min(_PAGE, wanted):
             return
         last = page[-1]
+
+
+def grid(
+    project: Project,
+    asset: str,
+    state: StateReader,
+    *,
+    start: str | None = None,
+    end: str | None = None,
+    clock: Clock = now,
+) -> Grid | None:
+    """Where all keys of an asset stand from one to another; None if its keys are not of time."""
+    name = str(find_asset(project, asset, state))
+    script = next((s for s in project.scripts if str(s.asset) == name), None)
+    rule = script.partitioning if script is not None else None
+    if script is None or not isinstance(rule, TimePartitioning):
+        if start is not None or end is not None:
+            raise UsageError(
+                f"{name} has no keys of time, so that there is nothing between a start and an end",
+                "leave --start and --end out",
+            )
+        return None
+    return grid_of(script, rule, state, clock(), start=start, end=end)
 
 
 def show(

@@ -235,5 +235,6 @@ def entry() -> Materialization:
 
 
 def test_the_json_of_status() -> None:
-    _, partitions = documented("status")
+    _, partitions, ranges = documented("status")
+    assert set(ranges["ranges"][0]) == {"start", "end", "status", "partitions"}
     assert names(partitions["partitions"][0]) == names(views()["status"])
