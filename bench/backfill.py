@@ -7,24 +7,22 @@ turns. The hand-written side has no ledger, no row count for each day, and no da
 
 from __future__ import annotations
 
+import math
 import os
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.functions import partitioning
 
 from bench.figure import Figure
+from bench.opened import Opened, opened
 from tranche import service
 from tranche.model.backfill import BackfillRequest
-from tranche.ports import Engine, StateStore
+from tranche.model.plan import Request
 from tranche.service import backfilling
 
 ROWS = int(os.environ.get("TRANCHE_BENCH_BACKFILL_ROWS", "20000000"))
@@ -32,7 +30,7 @@ DAYS = 365
 FIRST = date(2024, 1, 1)
 SCRIPT = """\
 -- pipeline
--- partitioned daily start="2014-01-01"
+-- partitioned daily start="2010-01-01"
 -- materialize lake://main/{name}
 {tests}SELECT region, count(*) AS orders, sum(amount) AS revenue, max(customer) AS last_customer
 FROM {source}
@@ -50,42 +48,30 @@ GROUP BY CAST(at AS DATE), region
 
 
 def measure() -> Iterator[Figure]:
-    folder = Path(tempfile.mkdtemp(prefix="tranche-bench-"))
-    (folder / "pipelines").mkdir()
-    try:
-        project = service.open_project(folder)
-        with (
-            service.open_state(project, create=True) as store,
-            service.open_engine(project) as engine,
-        ):
-            engine.start()
-            spark = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-            bench = Bench(folder, spark, engine, store)
-            yield from bench.figures()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with opened() as found:
+        bench = Bench(found)
+        yield from bench.year(ROWS, 1.15, 5)
+        yield from bench.year(ROWS // 20, None, 20)
+        yield from bench.week()
+        yield from bench.growth_in_rows()
+        yield from bench.growth_in_keys()
+
+
+def days_from(number: int, first: date = FIRST) -> list[str]:
+    return [str(first + timedelta(n)) for n in range(number)]
 
 
 @dataclass
 class Bench:
-    folder: Path
-    spark: SparkSession
-    engine: Engine
-    store: StateStore
-
-    def figures(self) -> Iterator[Figure]:
-        self.spark.sql("CREATE NAMESPACE IF NOT EXISTS main.default")
-        yield from self.year(ROWS, 1.15, 5)
-        yield from self.year(ROWS // 20, None, 20)
-        yield from self.week()
+    on: Opened
 
     def source(self, name: str, rows: int, days: int) -> None:
-        """Rows over days, in files by month, as tables of events mostly are."""
+        """Rows over the days that end with a year from the first, in files by month."""
+        begins = FIRST - timedelta(days - DAYS)
         seconds = days * 86_400
-        frame = self.spark.range(0, rows, 1, 8).select(
+        frame = self.on.spark.range(0, rows, 1, 8).select(
             F.timestamp_seconds(
-                F.lit(int(time.mktime(FIRST.timetuple())))
-                - F.lit((days - DAYS) * 86_400)
+                F.lit((begins - date(1970, 1, 1)).days * 86_400)
                 + (F.col("id") * 7_919 % rows * seconds / rows).cast("long")
             ).alias("at"),
             (F.col("id") % 1000 / 7).alias("amount"),
@@ -99,7 +85,7 @@ class Bench:
     def year(self, rows: int, limit: float | None, faster: float) -> Iterator[Figure]:
         source = f"orders_{rows}"
         self.source(source, rows, DAYS)
-        days = [str(FIRST + timedelta(n)) for n in range(DAYS)]
+        days = days_from(DAYS)
         for name, tests in ((f"year_{rows}", ""), (f"tested_{rows}", TESTS)):
             self.script(name, source, tests)
         theirs = f"year_{rows}_by_hand"
@@ -109,7 +95,7 @@ class Bench:
             "run": lambda: self.backfill(f"year_{rows}", days),
             "tested": lambda: self.backfill(f"tested_{rows}", days),
         }
-        times = self.rounds(acts, 2, 5)
+        times = self.rounds(acts, 3, 7)
         hand = statistics.median(times["hand"])
         of = f"{rows:,} rows, {DAYS} days"
         yield Figure(f"backfill, {of}, hand-written", hand, "s")
@@ -120,37 +106,62 @@ class Bench:
             f"backfill, {of}, two data tests, / hand-written", ratio(times, "tested"), "×", tested
         )
         one = self.key_by_key(f"year_{rows}", days)
+        yield Figure(f"backfill, {of}, key by key", one * DAYS, "s")
         times_faster = one * DAYS / statistics.median(times["run"])
         yield Figure(f"backfill, {of}, key by key / one job", times_faster, "×", faster, least=True)
 
     def week(self) -> Iterator[Figure]:
-        source, rows = "long", ROWS
-        self.source(source, rows, 3_650)
-        days = [str(FIRST + timedelta(n)) for n in range(100, 107)]
-        self.script("week", source, "")
-        self.by_hand("week_by_hand", source, days, create=True)
-        times = self.rounds(
-            {
-                "hand": lambda: self.by_hand("week_by_hand", source, days),
-                "run": lambda: self.backfill("week", days),
-            },
-            3,
-            9,
-        )
-        yield Figure(
-            "backfill, 7 of 3,650 days, hand-written", statistics.median(times["hand"]), "s"
-        )
+        """A week of ten years that have as many rows in a day."""
+        number = 3_650
+        self.source("long", ROWS * number // DAYS, number)
+        days = days_from(7, FIRST + timedelta(100))
+        self.script("week", "long", "")
+        self.by_hand("week_by_hand", "long", days, create=True)
+        acts: dict[str, Callable[[], object]] = {
+            "hand": lambda: self.by_hand("week_by_hand", "long", days),
+            "run": lambda: self.backfill("week", days),
+        }
+        times = self.rounds(acts, 10, 15)
+        hand = statistics.median(times["hand"])
+        yield Figure("backfill, 7 of 3,650 days, hand-written", hand, "s")
         yield Figure(
             "backfill, 7 of 3,650 days, tranche / hand-written", ratio(times, "run"), "×", 1.3
         )
 
+    def growth_in_rows(self) -> Iterator[Figure]:
+        """How time grows with rows: 1 would be in proportion."""
+        days = days_from(DAYS)
+        found: dict[int, float] = {}
+        for share in (20, 4, 1):
+            rows = 2 * ROWS // share
+            self.source(f"grows_{rows}", rows, DAYS)
+            self.script(f"of_{rows}", f"grows_{rows}", "")
+            found[rows] = self.best(lambda name=f"of_{rows}": self.backfill(name, days))  # type: ignore[misc]
+            yield Figure(f"backfill, {rows:,} rows, {DAYS} days, tranche", found[rows], "s")
+        less, *_, most = found
+        power = math.log(found[most] / found[less]) / math.log(most / less)
+        yield Figure(f"backfill, growth from {less:,} to {most:,} rows", power, "power", 1.1)
+
+    def growth_in_keys(self) -> Iterator[Figure]:
+        """How time grows with keys that have the same rows between them."""
+        rows, found = ROWS // 10, dict[int, float]()
+        for number in (30, 300, 3_000):
+            self.source(f"keys_{number}", rows, number)
+            self.script(f"of_keys_{number}", f"keys_{number}", "")
+            days = days_from(number, FIRST - timedelta(number - DAYS))
+            found[number] = self.best(
+                lambda name=f"of_keys_{number}", keys=days: self.backfill(name, keys)  # type: ignore[misc]
+            )
+            yield Figure(f"backfill, {rows:,} rows, {number:,} days, tranche", found[number], "s")
+        power = math.log(found[3_000] / found[30]) / math.log(100)
+        yield Figure("backfill, growth from 30 to 3,000 keys", power, "power", 1.0)
+
     def script(self, name: str, source: str, tests: str) -> None:
-        text = SCRIPT.format(name=name, source=source, tests=tests)
-        (self.folder / "pipelines" / f"{name}.sql").write_text(text)
+        self.on.script(name, SCRIPT.format(name=name, source=source, tests=tests))
 
     def by_hand(self, name: str, source: str, days: list[str], *, create: bool = False) -> None:
         after = str(date.fromisoformat(days[-1]) + timedelta(1))
-        rows = self.spark.sql(BY_HAND.format(source=source, first=days[0], after=after))
+        rows = self.on.spark.sql(BY_HAND.format(source=source, first=days[0], after=after))
         writer = rows.writeTo(f"main.default.{name}")
         if create:
             writer.using("iceberg").partitionedBy(F.col("day")).create()
@@ -159,29 +170,43 @@ class Bench:
             writer.option("fanout-enabled", "false").overwrite(inside)
 
     def backfill(self, name: str, days: list[str]) -> None:
-        project = service.open_project(self.folder)
+        project = service.open_project(self.on.folder)
         request = BackfillRequest(
-            target=name, at=service.now(), start=days[0], end=days[-1], every=True, only=True
+            target=name,
+            at=service.now(),
+            start=days[0],
+            end=days[-1],
+            every=True,
+            only=True,
+            most_keys=len(days),
         )
-        planned = backfilling.plan(project, request, self.store)
-        begun = backfilling.begin(planned, self.store)
-        result = backfilling.run(begun, planned, self.engine, self.store)
+        planned = backfilling.plan(project, request, self.on.store)
+        begun = backfilling.begin(planned, self.on.store)
+        result = backfilling.run(begun, planned, self.on.engine, self.on.store)
         if result.status != "succeeded" or len(result.keys) != len(days):
             raise RuntimeError(f"{result.status}: {[k.error for k in result.keys if k.error][:3]}")
 
     def key_by_key(self, name: str, days: list[str]) -> float:
-        """Seconds for a key, on a session that has done sixty."""
-        request = BackfillRequest(
-            target=name, at=service.now(), keys=tuple(days[:80]), only=True, one_by_one=True
-        )
-        project = service.open_project(self.folder)
-        planned = backfilling.plan(project, request, self.store)
-        begun = backfilling.begin(planned, self.store)
-        result = backfilling.run(begun, planned, self.engine, self.store)
-        assert result.run is not None
-        ends = [step.record.finished_at for step in result.run.steps]
-        assert ends[59] is not None and ends[-1] is not None
-        return (ends[-1] - ends[59]).total_seconds() / (len(ends) - 60)
+        """Seconds for a key that is run by itself, on a session that has done sixty."""
+        project = service.open_project(self.on.folder)
+        times = []
+        for day in days[:80]:
+            began = time.perf_counter()
+            request = Request(target=name, fire_time=service.now(), partition=day, only=True)
+            planned = service.plan(project, request, self.on.store)
+            result = service.run(planned, self.on.engine, self.on.store)
+            times.append(time.perf_counter() - began)
+            assert result.status == "succeeded"
+        return statistics.mean(times[60:])
+
+    def best(self, act: Callable[[], object]) -> float:
+        """The shortest of a few times; the first makes the table."""
+        times = []
+        for _ in range(4):
+            began = time.perf_counter()
+            act()
+            times.append(time.perf_counter() - began)
+        return min(times[1:])
 
     def rounds(
         self, acts: dict[str, Callable[[], object]], warm_up: int, rounds: int

@@ -8,9 +8,7 @@ against bad keys, or pinned reads, and publishes what it writes at once.
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from bench.figure import Figure
+from bench.opened import opened
 from tranche import service
 from tranche.model.plan import Request
 from tranche.ports import Engine, StateStore
@@ -50,20 +49,8 @@ BEST = {"use-table-distribution-and-ordering": "false", "fanout-enabled": "false
 
 
 def measure() -> Iterator[Figure]:
-    folder = Path(tempfile.mkdtemp(prefix="tranche-bench-"))
-    (folder / "pipelines").mkdir()
-    try:
-        project = service.open_project(folder)
-        with (
-            service.open_state(project, create=True) as store,
-            service.open_engine(project) as engine,
-        ):
-            engine.start()
-            spark = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-            bench = Bench(folder, spark, engine, store)
-            yield from bench.figures()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with opened() as found:
+        yield from Bench(found.folder, found.spark, found.engine, found.store).figures()
 
 
 @dataclass(frozen=True)
@@ -97,7 +84,6 @@ class Bench:
     """Makes each query another, where it must be."""
 
     def figures(self) -> Iterator[Figure]:
-        self.spark.sql("CREATE NAMESPACE IF NOT EXISTS main.default")
         for size, rows in (("large", LARGE), ("small", SMALL)):
             self.source(f"{size}_before", rows, "amount")
             # One row in ten has changed, and one in ten is new.

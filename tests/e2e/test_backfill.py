@@ -78,3 +78,30 @@ def test_one_poisoned_day_fails_by_itself(shell: Shell, number: int, last: str) 
     done = shell.tranche("backfill", "resume", found["backfill"])
     assert done.returncode == 2
     assert "have succeeded" in done.stderr
+
+
+HOURS = """\
+-- pipeline
+-- partitioned hourly start="2025-01-01"
+-- materialize lake://main/hours
+SELECT id, repeat(CAST(id AS STRING), 50) AS text, date_format(at, "yyyy-MM-dd'T'HH") AS hour
+FROM (SELECT id, timestamp_seconds(unix_seconds(TIMESTAMP '2025-01-01 00:00:00') + id * 36) AS at
+      FROM range(300000))
+WHERE date_format(at, "yyyy-MM-dd'T'HH") = '{partition}'
+"""
+
+
+@pytest.mark.slow
+def test_three_thousand_keys_pass_in_a_small_heap(shell: Shell) -> None:
+    shell.write(
+        "tranche.toml",
+        '[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.driver.memory" = "1g"\n',
+    )
+    shell.write("pipelines/hours.sql", HOURS)
+    found = shell.json("backfill", "hours", "--end", "2025-05-05", "--max-keys-per-job", "3000")
+    assert len(found["partitions"]) == 3000
+    assert {p["rows"] for p in found["partitions"]} == {100}
+    assert len({p["snapshot"] for p in found["partitions"]}) == 1
+    [files] = shell.json("sql", "SELECT count(*) AS n FROM main.default.hours.files")
+    # Sorted by key: one file for each, and one more where a task ends and the next begins.
+    assert 3000 <= files["n"] <= 3100

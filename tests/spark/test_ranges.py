@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,3 +73,48 @@ def test_rows_are_those_of_each_key(tables: Bench, name: str) -> None:
         trial.step, trial.values = several, whole
         together = range_rows(trial, query, KEYS)
         assert sorted(collected(trial, together)) == sorted(one_by_one)
+
+
+@pytest.fixture(scope="module")
+def long_table(tables: Bench) -> Bench:
+    """Ten rows for each of fifty days."""
+    tables.sql(
+        "CREATE TABLE @long USING iceberg PARTITIONED BY (day, days(at)) AS SELECT id,"
+        " CAST(CAST(at AS DATE) AS STRING) AS day, at FROM (SELECT id, timestamp_seconds("
+        "unix_seconds(timestamp '2026-04-15 00:00:00Z') + id * 8640) AS at FROM range(500))"
+    )
+    return tables
+
+
+WEEK = tuple(f"2026-05-{day:02}" for day in range(10, 17))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "at::date = '{partition}'",
+        "to_date(at) = DATE '{partition}'",
+        "day = '{partition}'",
+        "date_format(at, 'yyyy-MM-dd') = '{partition}' AND day = '{partition}'",
+        "at >= '{partition}' AND at < date_add('{partition}', 1)",
+        "at >= TIMESTAMP '{partition}' AND at < TIMESTAMP '{partition}' + INTERVAL 1 DAY",
+        "day BETWEEN '{partition}' AND '{partition}'",
+    ],
+)
+def test_a_week_of_a_long_table_reads_a_week(long_table: Bench, condition: str) -> None:
+    """Of the files that Iceberg plans to read, by what it says of their rows."""
+    bench = long_table
+    text = script(f"SELECT id FROM @long WHERE {condition}")
+    work = bench.work(text, partition=WEEK[0])
+    query = work.step.script.query
+    assert query is not None
+    with bench.engine.attempt(for_keys(work, WEEK)) as trial:
+        assert isinstance(trial, Execution)
+        rows = range_rows(trial, query, WEEK)
+        assert rows.count() == 70
+        sent = trial.sent[-1]
+        plan = trial.session.sql(f"EXPLAIN COST {sent.text}", args=dict(sent.parameters))
+        optimized = plan.collect()[0][0].partition("== Physical Plan ==")[0]
+        read = [float(n) for n in re.findall(r"RelationV2.*rowCount=([\d.E+]+)", optimized)]
+    # A bound may take in the day after the last.
+    assert read in ([70.0], [80.0])

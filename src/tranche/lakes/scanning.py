@@ -43,7 +43,7 @@ def scanned(execution: Execution, log: EventLog) -> Scanned:
         session.conf.set(name, value)
     for statement in script.setup:
         execution.sql(statement)
-    rows = execution.sql(script.query)
+    rows = execution.rows(script.query)
     tag = f"tranche-scan-{uuid4()}"
     since = log.mark()
     session.addTag(tag)

@@ -1,0 +1,45 @@
+"""A project of its own with Spark started, for measurements."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tranche import service
+from tranche.ports import Engine, StateStore
+
+
+@dataclass(frozen=True)
+class Opened:
+    folder: Path
+    spark: SparkSession
+    engine: Engine
+    store: StateStore
+
+    def script(self, name: str, text: str) -> None:
+        (self.folder / "pipelines" / f"{name}.sql").write_text(text)
+
+
+@contextmanager
+def opened() -> Iterator[Opened]:
+    """A folder with nothing in it yet, which is removed in the end."""
+    folder = Path(tempfile.mkdtemp(prefix="tranche-bench-"))
+    (folder / "pipelines").mkdir()
+    try:
+        project = service.open_project(folder)
+        with (
+            service.open_state(project, create=True) as store,
+            service.open_engine(project) as engine,
+        ):
+            engine.start()
+            spark = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+            spark.sql("CREATE NAMESPACE IF NOT EXISTS main.default")
+            yield Opened(folder, spark, engine, store)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
