@@ -21,8 +21,12 @@ from pyspark.sql.functions import partitioning
 from bench.figure import Figure
 from bench.opened import Opened, opened
 from tranche import service
+from tranche.lakes.execution import Execution
+from tranche.lakes.ranging import bytes_read
 from tranche.model.backfill import BackfillRequest
 from tranche.model.plan import Request
+from tranche.model.run import Attempt
+from tranche.ports import Work
 from tranche.service import backfilling
 
 ROWS = int(os.environ.get("TRANCHE_BENCH_BACKFILL_ROWS", "20000000"))
@@ -127,6 +131,33 @@ class Bench:
         yield Figure(
             "backfill, 7 of 3,650 days, tranche / hand-written", ratio(times, "run"), "×", 1.3
         )
+        bytes_ = self.bytes_by_tranche("week", days) / self.bytes_by_hand("long", days)
+        yield Figure(
+            "backfill, 7 of 3,650 days, bytes read, tranche / hand-written", bytes_, "×", 1.1
+        )
+
+    def bytes_by_hand(self, source: str, days: list[str]) -> int:
+        return self.bytes_of(by_hand(source, days))
+
+    def bytes_by_tranche(self, name: str, days: list[str]) -> int:
+        """What the query for all keys reads, as it is sent to Spark."""
+        planned = backfilling.plan(
+            service.open_project(self.on.folder), self.request(name, days), self.on.store
+        )
+        (step,) = planned.plan.steps
+        at = service.now()
+        nobody = Attempt(id="", run="", position=0, number=0, status="running", started_at=at)
+        with self.on.engine.attempt(Work(step=step, attempt=nobody, fire_time=at)) as trial:
+            assert isinstance(trial, Execution)
+            assert step.script.query is not None
+            trial.rows(step.script.query)
+            sent = trial.sent[-1]
+            return self.bytes_of(sent.text, dict(sent.parameters))
+
+    def bytes_of(self, text: str, values: dict[str, object] | None = None) -> int:
+        """What Iceberg plans to read for a query, from what it knows of the files."""
+        plan = self.on.spark.sql(f"EXPLAIN COST {text}", args=values or {}).collect()
+        return bytes_read(plan[0][0])
 
     def growth_in_rows(self) -> Iterator[Figure]:
         """How time grows with rows: 1 would be in proportion."""
@@ -160,8 +191,7 @@ class Bench:
         self.on.script(name, SCRIPT.format(name=name, source=source, tests=tests))
 
     def by_hand(self, name: str, source: str, days: list[str], *, create: bool = False) -> None:
-        after = str(date.fromisoformat(days[-1]) + timedelta(1))
-        rows = self.on.spark.sql(BY_HAND.format(source=source, first=days[0], after=after))
+        rows = self.on.spark.sql(by_hand(source, days))
         writer = rows.writeTo(f"main.default.{name}")
         if create:
             writer.using("iceberg").partitionedBy(F.col("day")).create()
@@ -171,7 +201,14 @@ class Bench:
 
     def backfill(self, name: str, days: list[str]) -> None:
         project = service.open_project(self.on.folder)
-        request = BackfillRequest(
+        planned = backfilling.plan(project, self.request(name, days), self.on.store)
+        begun = backfilling.begin(planned, self.on.store)
+        result = backfilling.run(begun, planned, self.on.engine, self.on.store)
+        if result.status != "succeeded" or len(result.keys) != len(days):
+            raise RuntimeError(f"{result.status}: {[k.error for k in result.keys if k.error][:3]}")
+
+    def request(self, name: str, days: list[str]) -> BackfillRequest:
+        return BackfillRequest(
             target=name,
             at=service.now(),
             start=days[0],
@@ -180,11 +217,6 @@ class Bench:
             only=True,
             most_keys=len(days),
         )
-        planned = backfilling.plan(project, request, self.on.store)
-        begun = backfilling.begin(planned, self.on.store)
-        result = backfilling.run(begun, planned, self.on.engine, self.on.store)
-        if result.status != "succeeded" or len(result.keys) != len(days):
-            raise RuntimeError(f"{result.status}: {[k.error for k in result.keys if k.error][:3]}")
 
     def key_by_key(self, name: str, days: list[str]) -> float:
         """Seconds for a key that is run by itself, on a session that has done sixty."""
@@ -221,6 +253,11 @@ class Bench:
                 if number >= warm_up:
                     times[name].append(time.perf_counter() - began)
         return times
+
+
+def by_hand(source: str, days: list[str]) -> str:
+    after = str(date.fromisoformat(days[-1]) + timedelta(1))
+    return BY_HAND.format(source=source, first=days[0], after=after)
 
 
 def ratio(times: dict[str, list[float]], name: str) -> float:

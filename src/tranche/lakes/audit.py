@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, GroupedData, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
@@ -62,12 +62,13 @@ class _Rowwise:
 
 @dataclass(frozen=True, slots=True)
 class _Setwise:
-    """A test that looks at rows together: how many fail, and which."""
+    """A test that looks at rows together: how many fail, and which. What is not asked for is not
+    put together either, since Spark takes its time to understand it."""
 
-    count: DataFrame
+    count: Callable[[], DataFrame]
     """How many rows fail; or, where there is an exact count, whether any could."""
-    violating: DataFrame
-    exact: DataFrame | None = None
+    violating: Callable[[], DataFrame]
+    exact: Callable[[], DataFrame] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,9 @@ _Check = _Rowwise | _Setwise | _Scripted
 
 def check_data_tests(rows: DataFrame, tests: Sequence[DataTest], around: Surroundings) -> None:
     """Rejects tests that could not be run, before anything is written. It reads no rows."""
-    _checks(rows, tests, around)
+    for test, check in zip(tests, _checks(rows, tests, around), strict=True):
+        if isinstance(check, _Setwise):
+            around.located(test.line, check.count)
 
 
 def run_data_tests(
@@ -128,33 +131,38 @@ def _counts_by_key(
     rows: DataFrame, tests: Sequence[DataTest], around: Surroundings
 ) -> dict[int, dict[str, int]]:
     """How many rows of each key fail each test; keys without any are missing."""
-    key, number = F.col(PARTITION_COLUMN), F.count(F.lit(1))
+    key, number = F.col(PARTITION_COLUMN).alias("key"), F.count(F.lit(1))
     parts: list[DataFrame] = []
     rowwise: dict[int, Column] = {}
+    uniques: dict[int, Column] = {}
     for position, test in enumerate(tests):
+        if isinstance(test.rule, Unique):
+            place = Place(around.path, test.line)
+            uniques[position] = _column(rows, test.rule.column, test, place)
+            continue
         check = _check(rows, test, around)
         if isinstance(check, _Rowwise):
             rowwise[position] = check.violated
             continue
-        grouped = _violating(rows, test, around).groupBy(key.alias("key"))
+        grouped = _violating(rows, test, around).groupBy(key)
         parts.append(
             grouped.agg(number.alias("violations")).select(
                 F.lit(position).alias("test"), "key", "violations"
             )
         )
-    if rowwise:
-        counts = F.array(
-            *(
-                F.struct(F.lit(n).alias("test"), F.count_if(violated).alias("violations"))
-                for n, violated in rowwise.items()
-            )
+    # What each row tells by itself is counted on the way of the first that looks at several.
+    counted = {n: F.count_if(violated) for n, violated in rowwise.items()}
+    for position, column in uniques.items():
+        values = rows.groupBy(key, column.alias("value")).agg(
+            number.alias("number"), *(each.alias(f"n{n}") for n, each in counted.items())
         )
-        each = rows.groupBy(key.alias("key")).agg(counts.alias("all"))
-        parts.append(
-            each.select("key", F.inline("all"))
-            .where(F.col("violations") > 0)
-            .select("test", "key", "violations")
-        )
+        several = F.col("value").isNotNull() & (F.col("number") > 1)
+        sums = {position: F.sum(F.when(several, F.col("number")).otherwise(F.lit(0)))}
+        sums |= {n: F.sum(f"n{n}") for n in counted}
+        parts.append(_listed(values.groupBy("key"), sums))
+        counted = {}
+    if counted:
+        parts.append(_listed(rows.groupBy(key), counted))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.unionAll(part)
@@ -164,19 +172,33 @@ def _counts_by_key(
     return found
 
 
+def _listed(groups: GroupedData, counts: Mapping[int, Column]) -> DataFrame:
+    """What was counted for each key, with a row for each test that some rows fail."""
+    every = F.array(
+        *(
+            F.struct(F.lit(n).alias("test"), number.alias("violations"))
+            for n, number in counts.items()
+        )
+    )
+    each = groups.agg(every.alias("all")).select("key", F.inline("all"))
+    return each.where(F.col("violations") > 0).select("test", "key", "violations")
+
+
 def _violating(rows: DataFrame, test: DataTest, around: Surroundings) -> DataFrame:
     """The rows that fail a test, with their keys."""
+    if isinstance(test.rule, Unique):
+        place = Place(around.path, test.line)
+        column = _column(rows, test.rule.column, test, place)
+        number = F.count(F.lit(1)).over(Window.partitionBy(F.col(PARTITION_COLUMN), column))
+        counted = rows.where(column.isNotNull()).withColumn("_tranche_number", number)
+        return counted.where(F.col("_tranche_number") > 1).drop("_tranche_number")
     match _check(rows, test, around):
         case _Rowwise(violated):
             return rows.where(violated)
-        case _Setwise() if isinstance(test.rule, Unique):
-            place = Place(around.path, test.line)
-            column = _column(rows, test.rule.column, test, place)
-            number = F.count(F.lit(1)).over(Window.partitionBy(F.col(PARTITION_COLUMN), column))
-            counted = rows.where(column.isNotNull()).withColumn("_tranche_number", number)
-            return counted.where(F.col("_tranche_number") > 1).drop("_tranche_number")
-        case _Setwise(_, violating, _) | _Scripted(violating):
-            return violating
+        case _Setwise(violating=violating):
+            return violating()
+        case _Scripted(violating=found):
+            return found
 
 
 def _samples(violating: DataFrame, keys: Sequence[str]) -> dict[str, Rows]:
@@ -210,8 +232,8 @@ def _result(rows: DataFrame, test: DataTest, check: _Check, found: int | None) -
             sample = fetch(rows.where(violated), SAMPLE)
         case _Setwise(_, violating, exact) if found:
             if exact is not None:
-                found = int(exact.collect()[0]["violations"])
-            sample = fetch(violating, SAMPLE)
+                found = int(exact().collect()[0]["violations"])
+            sample = fetch(violating(), SAMPLE)
         case _:
             pass
     return DataTestResult(
@@ -225,7 +247,7 @@ def _result(rows: DataFrame, test: DataTest, check: _Check, found: int | None) -
 def _counts(rows: DataFrame, checks: Sequence[_Check]) -> dict[int, int]:
     """How many rows fail each built-in test. Those that go row by row share one pass."""
     parts = [
-        check.count.select(F.lit(number).alias("test"), F.col("violations"))
+        check.count().select(F.lit(number).alias("test"), F.col("violations"))
         for number, check in enumerate(checks)
         if isinstance(check, _Setwise)
     ]
@@ -260,10 +282,11 @@ def _check(rows: DataFrame, test: DataTest, around: Surroundings) -> _Check:
             return _Rowwise(column.isNotNull() & ~F.coalesce(column.isin(*known), F.lit(False)))
         case Unique(name):
             column = _column(rows, name, test, place)
+            type_ = _type(rows, name)
             return _Setwise(
-                duplicates.suspected(rows, column, _type(rows, name)),
-                duplicates.violating(rows, column),
-                duplicates.counted(rows, column),
+                partial(duplicates.suspected, rows, column, type_),
+                partial(duplicates.violating, rows, column),
+                partial(duplicates.counted, rows, column),
             )
         case Relationship(name, target):
             column = _column(rows, name, test, place)
@@ -276,7 +299,8 @@ def _related(rows: DataFrame, column: Column, known: DataFrame) -> _Setwise:
     orphans = rows.where(column.isNotNull()).join(
         known, column == F.col("_tranche_known"), "left_anti"
     )
-    return _Setwise(orphans.agg(F.count(F.lit(1)).alias("violations")), orphans)
+    number = F.count(F.lit(1)).alias("violations")
+    return _Setwise(lambda: orphans.agg(number), lambda: orphans)
 
 
 def _known(

@@ -18,9 +18,11 @@ from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
 from tranche.lakes.iceberg import (
+    ADDED_SIZE,
     at_snapshot,
     has_snapshot,
     history_behind,
+    in_few_parts,
     readable,
     table_facts,
 )
@@ -62,6 +64,9 @@ from tranche.script.repeatable import repeatable
 RESULT_LIMIT = 1_000
 """How many rows a script that materializes nothing returns at most."""
 
+_UNKNOWN = 2**60
+"""Bytes of rows that nobody has counted."""
+
 _T = TypeVar("_T")
 
 
@@ -80,6 +85,7 @@ class Execution:
         self.path = step.script.path
         """The file whose statement is at work."""
         self.views: list[FilesView] = []
+        self.made_views: dict[tuple[FileHole, str | None], str] = {}
         self.sent: list[SentStatement] = []
         """The statements that went to Spark so far."""
         self.writer: SliceWriter | None = None
@@ -160,7 +166,9 @@ class Execution:
             return staged
         if self.step.is_range:
             keys = self.range_keys
-            found = run_data_tests_by_key(candidate.rows, tests, around, keys)
+            size = writer.staged.count(ADDED_SIZE) if writer.staged is not None else _UNKNOWN
+            with in_few_parts(self.session, size):
+                found = run_data_tests_by_key(candidate.rows, tests, around, keys)
             return replace(staged, key_tests=found)
         return replace(staged, tests=run_data_tests(candidate.rows, tests, around))
 
@@ -340,8 +348,11 @@ class Execution:
         return snapshot if then == columns else None
 
     def files(self, hole: FileHole) -> str:
-        """A temporary view over files."""
+        """A temporary view over files; the same for those that were asked for before."""
+        if (hole, self.values.key) in self.made_views:
+            return self.made_views[hole, self.values.key]
         name = files_view(len(self.views))
+        self.made_views[hole, self.values.key] = name
         if self.step.is_range and takes_key(hole, self.key_type):
             several = [(key, self.path_of(hole, key)) for key in self.range_keys]
             self.views.append(FilesView(name, hole.format, several[0][1], hole.options))

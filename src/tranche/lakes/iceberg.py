@@ -30,8 +30,8 @@ PROPERTIES: Mapping[str, str] = {
 }
 KEY_PATHS: Mapping[str, str] = {"write.object-storage.enabled": "false"}
 """Files in a folder for each key: quicker where folders are real ones, if names are short."""
-ADDED = "added-records"
-"""What a commit says of the rows that it brought."""
+ADDED, ADDED_SIZE = "added-records", "added-files-size"
+"""What a commit says of the rows that it brought, and of their bytes."""
 MADE_BY = "tranche.made-by"
 """The attempt that made a table which nothing has been published to yet."""
 
@@ -54,6 +54,7 @@ SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} =
 _KEY_FILES = """\
 SELECT partition.{} AS key, record_count, content FROM {}.files {}
 """
+_PARTS, _LEAST_PARTS, _PART = "spark.sql.shuffle.partitions", 8, 8 * 2**20
 _PROGRAMS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -108,9 +109,27 @@ def in_few_words(session: SparkSession) -> Iterator[None]:
 
     Nothing else may use the session meanwhile.
     """
-    before = {name: session.conf.get(name) for name in _PROGRAMS}
+    with set_meanwhile(session, _PROGRAMS):
+        yield
+
+
+@contextmanager
+def in_few_parts(session: SparkSession, size: int) -> Iterator[None]:
+    """Queries over so many bytes, which are shuffled into as many parts as that is worth.
+
+    Nothing else may use the session meanwhile.
+    """
+    known = int(session.conf.get(_PARTS) or _LEAST_PARTS)
+    parts = min(known, max(_LEAST_PARTS, size // _PART))
+    with set_meanwhile(session, {_PARTS: str(parts)}):
+        yield
+
+
+@contextmanager
+def set_meanwhile(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: session.conf.get(name) for name in settings}
     try:
-        for name, value in _PROGRAMS.items():
+        for name, value in settings.items():
             session.conf.set(name, value)
         yield
     finally:

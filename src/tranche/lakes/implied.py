@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 
 from tranche.errors import StatementRejected
+from tranche.lakes.bands import Bands
 from tranche.model.partitioning import Partitioning, TimePartitioning
 from tranche.model.statement import (
     ArgumentHole,
@@ -25,7 +26,7 @@ from tranche.model.statement import (
 )
 from tranche.script.binding import Bound, bind, text_literal
 from tranche.script.ranges.marks import KEYS_VIEW
-from tranche.script.ranges.ranged import Computed
+from tranche.script.ranges.ranged import Banded, Computed
 
 if TYPE_CHECKING:
     from tranche.lakes.execution import Execution
@@ -60,6 +61,8 @@ class Implied:
     keys: Sequence[str]
     _number: int = 0
     _viewed: bool = False
+    bands: dict[str, Bands] = field(default_factory=dict)
+    """How time is cut, for each column that is asked for its band."""
     _told: dict[Comparison, Sequence[Any]] = field(default_factory=dict)
     """Comparisons whose column tells the key, with its values for the keys."""
 
@@ -71,11 +74,7 @@ class Implied:
         """
         (limit,) = computed.comparison.limits
         value = self.key_text(limit.value)
-        try:
-            frame = self.execution.sql(computed.probe, noted=False)
-        except StatementRejected:
-            return False
-        type_ = frame.schema["v"].dataType.simpleString()
+        type_ = self.type_of(computed.probe)
         if value is None or type_ not in _WRITTEN_ONCE:
             return False
         values = self.told(value, type_)
@@ -112,17 +111,65 @@ class Implied:
         rows.createOrReplaceTempView(KEYS_VIEW)
         self._viewed = True
 
-    def text(self, hole: ImpliedHole) -> Bound:
-        conditions: list[str] = []
-        column = bind(
-            Statement("other", hole.comparison.column, 0),
+    def cuts_time(self, banded: Banded) -> bool:
+        """Makes the relation of keys with their bands; not if the column is none of time."""
+        type_ = self.type_of(banded.probe)
+        limits = [
+            (limit.operator.startswith(">"), self.key_text(limit.value))
+            for limit in banded.comparison.limits
+        ]
+        if type_ not in ("date", "timestamp") or any(text is None for _, text in limits):
+            return False
+        ends = ", ".join(
+            f"if(typeof({text}) = 'string', unix_micros(CAST(CAST({text} AS {type_}) AS TIMESTAMP)),"
+            f" unix_micros(CAST({text} AS TIMESTAMP))) AS e{n}, typeof({text}) AS t{n}"
+            for n, (_, text) in enumerate(limits)
+        )
+        rows = self.asked(f"SELECT {ends} FROM {KEYS_VIEW}")  # noqa: S608
+        if rows is None or any(
+            row[f"t{n}"] not in ("string", "date", "timestamp") or row[f"e{n}"] is None
+            for row in rows
+            for n in range(len(limits))
+        ):
+            return False
+        periods = [
+            (
+                max(row[f"e{n}"] for n, (lower, _) in enumerate(limits) if lower),
+                min(row[f"e{n}"] for n, (lower, _) in enumerate(limits) if not lower),
+            )
+            for row in rows
+        ]
+        bands = Bands.of_periods(periods)
+        if bands is None:
+            return False
+        bands.view(self.execution.session, banded.view, list(zip(self.keys, periods, strict=True)))
+        self.bands[self.column(banded.comparison).text] = bands
+        return True
+
+    def type_of(self, probe: Statement) -> str | None:
+        """The type of what a query shows; None if it cannot be asked."""
+        try:
+            frame = self.execution.sql(probe, noted=False)
+        except StatementRejected:
+            return None
+        return str(frame.schema["v"].dataType.simpleString())
+
+    def column(self, comparison: Comparison) -> Bound:
+        return bind(
+            Statement("other", comparison.column, 0),
             self.execution.values,
             table=self.execution.table,
             files=self.execution.files,
         )
+
+    def text(self, hole: ImpliedHole) -> Bound:
+        conditions: list[str] = []
+        column = self.column(hole.comparison)
         parameters = dict(column.parameters)
+        if hole.use == "band":
+            return Bound(self.bands[column.text].of(column.text), parameters)
         for limit in hole.comparison.limits:
-            if hole.exact:
+            if hole.use == "instead":
                 found = self.exactly(self._told[hole.comparison])
             else:
                 values = self.values(limit)

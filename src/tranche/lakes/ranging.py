@@ -37,6 +37,8 @@ def range_rows(execution: Execution, query: Statement, keys: Sequence[str]) -> D
         try:
             if not all(map(implied.tells_key, form.computed)):
                 continue
+            if not all(map(implied.cuts_time, form.banded)):
+                continue
             if form.joins:
                 implied.make_view()
             rows = execution.sql(form.statement, implied=implied.text)

@@ -65,13 +65,16 @@ class SliceHole:
     """Where the name of the rows under test goes, in a data test."""
 
 
+Use: TypeAlias = Literal["beside", "instead", "band"]
+"""Beside the comparison, in its place, or the band that its column lies in."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImpliedHole:
     """Where goes what a comparison with the key says of all keys together."""
 
     comparison: Comparison
-    exact: bool = False
-    """Whether it stands in place of the comparison, not beside it."""
+    use: Use = "beside"
 
 
 Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole | SliceHole | ImpliedHole

@@ -108,8 +108,7 @@ class _Catching:
         waiting = len(lacking) - len(keys)
         fires = self.fires(script, keys)
         if not self.request.exact:
-            allowed = set(active)
-            keys = [key for key in with_lookback(rule, keys) if key not in allowed]
+            keys = [key for key in with_lookback(rule, keys) if key not in active]
         self.caught.append(
             Caught(
                 asset=script.label,

@@ -63,8 +63,8 @@ class Schedule:
         """The fires whose runs are for these keys, lookback aside; each key comes once."""
         if not keys:
             return []
-        wanted = dict.fromkeys(sorted(keys, key=self.rule.ordinal))
-        first, *_, last = [*wanted, *wanted]
+        ordered = sorted(keys, key=self.rule.ordinal)
+        first, last, wanted = ordered[0], ordered[-1], set(ordered)
         own = replace(self, rule=replace(self.rule, lookback=0))
         found: list[Fire] = []
         # A cron of a month may fire long after the first key, never before it begins.
@@ -75,8 +75,7 @@ class Schedule:
             covered = tuple(key for key in own.keys(at) if key in wanted)
             if covered:
                 found.append(Fire(at, covered))
-            for key in covered:
-                del wanted[key]
+            wanted.difference_update(covered)
             if self.rule.ordinal(own.key(at)) > self.rule.ordinal(last):
                 return found
             at = own.moved(at, 1)

@@ -236,3 +236,41 @@ SELECT region, avg(total) AS mean FROM (SELECT region, cust, sum(amount) AS tota
 SELECT v.k, count(o.id) AS n FROM (VALUES ('paid'), ('open'), ('lost')) AS v(k) LEFT JOIN orders o ON o.status = v.k AND o.day = '{partition}' GROUP BY v.k;
 -- name: brackets around a join
 SELECT a.id FROM (orders a JOIN cust c ON a.cust = c.id) WHERE a.day = '{partition}';
+-- name: key as a date
+SELECT id FROM orders WHERE to_date(created_at) = DATE '{partition}' AND created_at IS NOT NULL;
+-- name: another column under the name of the key's
+SELECT region AS day, count(*) AS n FROM orders WHERE day = '{partition}' GROUP BY region;
+-- name: window over groups
+SELECT region, count(*) AS n, sum(count(*)) OVER (ORDER BY region) AS running FROM orders WHERE created_at::date = '{partition}' GROUP BY region;
+-- name: right join filtered by the key
+SELECT c.name, o.id FROM cust c RIGHT JOIN orders o ON o.cust = c.id WHERE o.day = '{partition}';
+-- name: full join filtered by the key
+SELECT c.name, o.id FROM cust c FULL JOIN orders o ON o.cust = c.id WHERE '{partition}' = o.day;
+-- name: lateral view filtered by the key
+SELECT id, tag FROM orders LATERAL VIEW OUTER explode(tags) t AS tag WHERE day = '{partition}' AND tag IS NOT NULL;
+-- name: distinct with the key beside it
+SELECT DISTINCT region, '{partition}' AS k, concat('{partition}', status) AS s FROM orders WHERE day = '{partition}';
+-- name: grouped by position
+SELECT status, region, count(*) AS n FROM orders WHERE created_at::date = '{partition}' GROUP BY 1, 2;
+-- name: grouped by all
+SELECT status, '{partition}' AS k, count(*) AS n FROM orders WHERE created_at::date = '{partition}' GROUP BY ALL;
+-- name: having of a group
+SELECT cust, count(*) AS day FROM orders WHERE day = '{partition}' GROUP BY cust HAVING count(*) > 1;
+-- name: a slice that is read twice
+WITH slice AS (SELECT * FROM orders WHERE day = '{partition}')
+SELECT a.id, b.id AS other FROM slice a JOIN slice b ON a.cust = b.cust AND a.id < b.id;
+-- name: two columns that both are the key
+SELECT id FROM orders WHERE day = '{partition}' AND created_at::date = '{partition}';
+-- name: a time that is the key
+SELECT id FROM orders WHERE date_trunc('day', created_at) = '{partition}';
+-- name: a comparison in brackets
+SELECT id FROM orders WHERE (day = '{partition}') AND (status = 'paid' OR region = 'eu');
+-- name: a case that compares with the key
+SELECT id FROM orders WHERE CASE WHEN region = 'eu' AND day = '{partition}' THEN true ELSE false END;
+-- name: the latest of each customer
+SELECT * EXCEPT (rn) FROM (SELECT *, row_number() OVER (PARTITION BY cust ORDER BY id DESC) AS rn FROM orders WHERE created_at::date = '{partition}') WHERE rn = 1;
+-- name: the three largest of a day
+SELECT id, amount FROM orders WHERE day = '{partition}' ORDER BY amount DESC, id LIMIT 3;
+-- name: a slice beside a whole table
+WITH slice AS (SELECT cust, sum(amount) AS total FROM orders WHERE day = '{partition}' GROUP BY cust), everybody AS (SELECT id, name FROM cust)
+SELECT e.name, s.total FROM everybody e LEFT JOIN slice s ON s.cust = e.id;

@@ -21,7 +21,7 @@ def text(statement: Statement) -> str:
         Values("K", {}, {}),
         table=lambda hole: hole.table.table,
         files=lambda _: "<files>",
-        implied=lambda hole: Bound("<exact>" if hole.exact else "<implied>", {}),
+        implied=lambda hole: Bound(f"<{hole.use}>", {}),
     ).text
 
 
@@ -46,7 +46,7 @@ Forms = Callable[[str], tuple[Form, ...]]
         (
             "SELECT r, count(*) AS n FROM o WHERE at::date = '{partition}' GROUP BY r",
             "SELECT r, count(*) AS n, CAST((at::date) AS STRING) AS _tranche_partition FROM o"
-            " WHERE <exact> GROUP BY (at::date), r",
+            " WHERE <instead> GROUP BY (at::date), r",
             ["SELECT at::date AS v FROM o"],
         ),
         (
@@ -54,14 +54,14 @@ Forms = Callable[[str], tuple[Form, ...]]
             " WHERE x > 1 AND '{partition}' = day AND y BETWEEN 1 AND 2",
             "SELECT *, row_number() OVER (PARTITION BY (day) ORDER BY id) AS n,"
             " CAST((day) AS STRING) AS _tranche_partition FROM o JOIN c USING (id)"
-            " WHERE x > 1 AND <exact> AND y BETWEEN 1 AND 2",
+            " WHERE x > 1 AND <instead> AND y BETWEEN 1 AND 2",
             ["SELECT day AS v FROM o JOIN c USING (id)"],
         ),
         (
             "WITH a AS (SELECT * FROM c), b AS (SELECT * FROM o JOIN a ON a.id = o.id"
             " WHERE o.day = DATE '{partition}') SELECT r, sum(x) AS x FROM b GROUP BY r",
             "WITH a AS (SELECT * FROM c), b AS (SELECT *, CAST((o.day) AS STRING) AS _tranche_k1"
-            " FROM o JOIN a ON a.id = o.id WHERE <exact>) SELECT r, sum(x) AS x, `b`._tranche_k1"
+            " FROM o JOIN a ON a.id = o.id WHERE <instead>) SELECT r, sum(x) AS x, `b`._tranche_k1"
             " AS _tranche_partition FROM b AS `b` GROUP BY `b`._tranche_k1, r",
             ["WITH `a` AS (SELECT * FROM c) SELECT o.day AS v FROM o JOIN a ON a.id = o.id"],
         ),
@@ -69,8 +69,8 @@ Forms = Callable[[str], tuple[Form, ...]]
             "SELECT a, '{partition}' AS k FROM o WHERE day = '{partition}'"
             " UNION ALL SELECT a, b FROM p WHERE day = '{partition}'",
             "SELECT a, CAST((day) AS STRING) AS k, CAST((day) AS STRING) AS _tranche_partition"
-            " FROM o WHERE <exact> UNION ALL SELECT a, b, CAST((day) AS STRING)"
-            " AS _tranche_partition FROM p WHERE <exact>",
+            " FROM o WHERE <instead> UNION ALL SELECT a, b, CAST((day) AS STRING)"
+            " AS _tranche_partition FROM p WHERE <instead>",
             ["SELECT day AS v FROM o", "SELECT day AS v FROM p"],
         ),
     ],
@@ -133,7 +133,61 @@ def test_rows_that_have_their_key_are_not_joined_with_the_keys_again(forms: Form
     assert text(form.statement) == (
         "WITH w AS (SELECT * EXCEPT (_tranche_k2), _tranche_k2._tranche_k2 AS _tranche_k1"
         " FROM _tranche_keys AS _tranche_k2(_tranche_k2) CROSS JOIN o"
-        " WHERE (at > _tranche_k2._tranche_k2 AND <implied>))"
+        " WHERE (at > _tranche_k2._tranche_k2 AND <beside>))"
         " SELECT w.* EXCEPT (_tranche_k1), c.name, `w`._tranche_k1 AS _tranche_partition"
         " FROM w AS `w` LEFT JOIN c ON c.id = w.id"
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            "SELECT * FROM o WHERE at >= '{partition}' AND x AND at < date_add('{partition}', 1)",
+            "SELECT * EXCEPT (_tranche_k1, _tranche_k2), _tranche_k1._tranche_k1"
+            " AS _tranche_partition FROM _tranche_bands0 AS _tranche_k1(_tranche_k1, _tranche_k2)"
+            " CROSS JOIN o WHERE (at >= _tranche_k1._tranche_k1 AND <beside> AND <band> ="
+            " _tranche_k1._tranche_k2) AND x AND"
+            " (at < date_add(_tranche_k1._tranche_k1, 1) AND <beside>)",
+        ),
+        (
+            "SELECT r, count(*) AS n FROM o LEFT JOIN c ON c.id = o.id"
+            " WHERE o.d BETWEEN date_sub('{partition}', 6) AND '{partition}' GROUP BY r",
+            "SELECT r, count(*) AS n, _tranche_k1._tranche_k1 AS _tranche_partition FROM"
+            " _tranche_bands0 AS _tranche_k1(_tranche_k1, _tranche_k2) CROSS JOIN o LEFT JOIN c ON"
+            " c.id = o.id WHERE (o.d BETWEEN date_sub(_tranche_k1._tranche_k1, 6) AND"
+            " _tranche_k1._tranche_k1 AND <beside> AND <band> = _tranche_k1._tranche_k2)"
+            " GROUP BY _tranche_k1._tranche_k1, r",
+        ),
+    ],
+)
+def test_time_is_cut_into_bands(forms: Forms, query: str, expected: str) -> None:
+    first, second = forms(query)
+    assert text(first.statement) == expected
+    (band,) = first.banded
+    assert text(band.probe).startswith(
+        "SELECT at AS v FROM o" if "at >=" in query else "SELECT o.d"
+    )
+    assert len(band.comparison.limits) == 2
+    # If it is no column of time, each row is compared with each key.
+    assert second.banded == ()
+    assert "_tranche_bands" not in text(second.statement)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("SELECT a FROM o WHERE at >= '{partition}'", id="one end"),
+        pytest.param("SELECT a FROM o WHERE at > '{partition}' AND b < '{partition}'", id="two"),
+        pytest.param(
+            "SELECT a FROM o WHERE at > '{partition}' OR at < '{partition}'", id="either end"
+        ),
+        pytest.param(
+            "SELECT o.a FROM p RIGHT JOIN o ON o.id = p.id"
+            " WHERE o.at >= '{partition}' AND o.at < '{partition}' || 'T24'",
+            id="right join",
+        ),
+    ],
+)
+def test_not_where_that_would_be_no_help_or_wrong(forms: Forms, query: str) -> None:
+    assert all(form.banded == () for form in forms(query))

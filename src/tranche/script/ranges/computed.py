@@ -28,7 +28,7 @@ def computed_key(threader: Threader, select: Select, known: Known) -> int | None
     where = select.where
     if where is None or not select.relations or not _plain(threader, select, known):
         return None
-    found = _conjuncts(threader, where)
+    found = conjuncts(threader, where)
     for number, each in enumerate(threader.compared):
         equals = [operator for operator, _ in each.limits] == ["="]
         if each.whole in found and equals:
@@ -57,7 +57,7 @@ def _plain(threader: Threader, select: Select, known: Known) -> bool:
     return not sets and not any(nested)
 
 
-def _conjuncts(threader: Threader, where: Span) -> set[Span]:
+def conjuncts(threader: Threader, where: Span) -> set[Span]:
     """The conditions that all have to hold."""
     found: set[Span] = set()
     depth, start = 0, where.start

@@ -13,7 +13,10 @@ FILE_KEY = "_tranche_file_key"
 HOLE = "_tranche_hole_"
 IMPLIED = "_tranche_implied_"
 EXACT = "_tranche_exact_"
+BAND = "_tranche_band_"
 """What stands for a hole, and for what a comparison says of all keys, before its number."""
+BANDS_VIEW = "_tranche_bands"
+"""The relation of all keys with their bands, before the number of a comparison."""
 
 Known = Mapping[str, str]
 """The CTEs that have a key, by name, with the column that it stands in."""

@@ -24,17 +24,31 @@ from tranche.model.statement import (
     Statement,
     TableHole,
     Text,
+    Use,
 )
 from tranche.model.strategy import PARTITION_COLUMN
+from tranche.script.ranges.banded import Band
 from tranche.script.ranges.edits import Edits
 from tranche.script.ranges.implied import Compared, comparisons
-from tranche.script.ranges.marks import EXACT, HOLE, IMPLIED, KEYS_VIEW, Holes
+from tranche.script.ranges.marks import (
+    BAND,
+    BANDS_VIEW,
+    EXACT,
+    HOLE,
+    IMPLIED,
+    KEYS_VIEW,
+    Holes,
+)
 from tranche.script.ranges.shape import Shapeless, Span, read_query
 from tranche.script.ranges.threaded import Threader
 from tranche.script.repeatable import RANDOM
 from tranche.script.tokens import SPARK
 
-_MARK = re.compile(rf"(?P<kind>{HOLE}|{IMPLIED}|{EXACT})(?P<number>\d+)_")
+_USES: dict[str, Use] = {IMPLIED: "beside", EXACT: "instead", BAND: "band"}
+_WAYS = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
+"""Whether columns may stand for the key, whether time is cut into bands, and whether subqueries may
+look at the key of the query around them."""
+_MARK = re.compile(rf"(?P<kind>{HOLE}|{IMPLIED}|{EXACT}|{BAND})(?P<number>\d+)_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +61,24 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True)
+class Banded:
+    """A column that is compared with both ends of a period, and the relation of keys for it."""
+
+    comparison: Comparison
+    probe: Statement
+    """A query whose one column is it, to see of which type it is."""
+    view: str
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
     """A statement that gives the rows of all keys, with the key in the managed column."""
 
     statement: Statement
     computed: tuple[Computed, ...] = ()
     """What has to tell keys apart for it."""
+    banded: tuple[Banded, ...] = ()
+    """What has to be of time for it."""
 
     @property
     def joins(self) -> bool:
@@ -123,35 +149,55 @@ def ranged(statement: Statement, key_type: str | None = None) -> Ranged:
     reason = None
     words = Edits(marked, tokens).words
     implied = [_comparison(each, words, statement.parts) for each in compared]
-    for computing, correlated in ((True, True), (False, True), (False, False)):
+    for computing, banding, correlated in _WAYS:
         threader = Threader(
             marked,
             tokens,
             holes,
             correlated=correlated,
-            compared=compared if computing else (),
+            compared=compared,
+            computing=computing,
+            banding=banding,
         )
         try:
             threader.query(query, PARTITION_COLUMN, {})
         except Shapeless as error:
             reason = reason or f"it has {error}"
             continue
-        for number, each in enumerate(compared):
-            if each not in threader.probes:
-                threader.edits.around(each.whole, "(", f" AND {IMPLIED}{number}_)")
-        made = replace(
-            statement, parts=tuple(_parts(threader.edits.made(), statement.parts, implied))
-        )
-        computed = tuple(
-            Computed(
-                implied[compared.index(each)],
-                replace(statement, parts=tuple(_parts(probe, statement.parts))),
-            )
-            for each, probe in threader.probes.items()
-        )
-        if all(form.statement != made for form in forms):
-            forms.append(Form(made, computed))
+        form = _form(threader, statement, implied)
+        if all(other.statement != form.statement for other in forms):
+            forms.append(form)
     return Ranged(tuple(forms), None if forms else reason)
+
+
+def _form(threader: Threader, statement: Statement, implied: Sequence[Comparison]) -> Form:
+    compared = threader.compared
+    places = {band.number: band.place for band in threader.bands}
+    for number, each in enumerate(compared):
+        if each not in threader.probes:
+            band = f" AND {BAND}{number}_ = {places[number]}" if number in places else ""
+            threader.edits.around(each.whole, "(", f" AND {IMPLIED}{number}_{band})")
+
+    def made(text: str) -> Statement:
+        return replace(statement, parts=tuple(_parts(text, statement.parts, implied)))
+
+    return Form(
+        made(threader.edits.made()),
+        tuple(
+            Computed(implied[compared.index(each)], made(probe))
+            for each, probe in threader.probes.items()
+        ),
+        tuple(
+            Banded(_together(implied, band), made(band.probe), f"{BANDS_VIEW}{band.number}")
+            for band in threader.bands
+        ),
+    )
+
+
+def _together(implied: Sequence[Comparison], band: Band) -> Comparison:
+    """All that is said of the column of a band."""
+    limits = tuple(limit for number in band.numbers for limit in implied[number].limits)
+    return replace(implied[band.number], limits=limits)
 
 
 def _comparison(
@@ -183,7 +229,7 @@ def _parts(text: str, known: Sequence[Part], implied: Sequence[Comparison] = ())
         if mark["kind"] == HOLE:
             yield known[number]
         else:
-            yield ImpliedHole(implied[number], exact=mark["kind"] == EXACT)
+            yield ImpliedHole(implied[number], _USES[mark["kind"]])
         end = mark.end()
     if end < len(text):
         yield Text(text[end:])

@@ -8,8 +8,9 @@ from sqlglot.tokenizer_core import TokenType as T
 
 from tranche.script.binding import quoted_name
 from tranche.script.ranges.aggregates import AGGREGATES
+from tranche.script.ranges.banded import Band, banded
 from tranche.script.ranges.computed import computed_key
-from tranche.script.ranges.marks import EXACT, FILE_KEY, KEYS_VIEW, Known
+from tranche.script.ranges.marks import BANDS_VIEW, EXACT, FILE_KEY, KEYS_VIEW, Known
 from tranche.script.ranges.shape import Relation, Select, Shapeless, Span, subqueries
 from tranche.script.ranges.walking import names_of
 
@@ -44,15 +45,14 @@ class Scope:
         aggregated = any(map(self.has_aggregate, [*select.items, *filter(None, [select.having])]))
         whole = aggregated and select.group is None
         last = select.items[-1].end - 1
-        keys = f"{KEYS_VIEW} AS {self.column}({self.column})"
         if whole:
             self.whole(out)
             return
         if not self.computed():
             if not select.relations:
-                self.edits.behind(last, f" FROM {keys}")
+                self.edits.behind(last, f" FROM {KEYS_VIEW} AS {self.column}({self.column})")
             elif not self.keyed():
-                self.sources(f"{keys} ")
+                self.sources(f"{self.keys()} ")
             self.by = self.key
         for view in select.views:
             threader.expression(view, self.key, self.known)
@@ -68,13 +68,12 @@ class Scope:
     def computed(self) -> bool:
         """Takes for the key what the rows are compared with it by, if nothing speaks against it."""
         threader = self.threader
-        number = computed_key(threader, self.select, self.known)
+        number = computed_key(threader, self.select, self.known) if threader.computing else None
         if number is None:
             return False
         found = threader.compared[number]
         words = self.edits.words(found.column)
-        sources = Span(self.select.relations[0].span.start, self.sources_end())
-        threader.probes[found] = threader.probe(found.column, sources)
+        threader.probes[found] = threader.probe(found.column, self.all_sources())
         self.edits.replace(found.whole, f"{EXACT}{number}_")
         self.by, self.key = f"({words})", f"CAST(({words}) AS STRING)"
         self.hidden = []
@@ -97,9 +96,23 @@ class Scope:
         self.joined(others)
         return True
 
-    def sources_end(self) -> int:
-        views = self.select.views
-        return views[-1].end if views else self.select.relations[-1].span.end
+    def all_sources(self) -> Span:
+        """Everything behind FROM."""
+        relations, views = self.select.relations, self.select.views
+        end = views[-1].end if views else relations[-1].span.end
+        return Span(relations[0].span.start, end)
+
+    def keys(self) -> str:
+        """The relation of keys; with their bands, where rows can tell them by theirs."""
+        threader, column = self.threader, self.column
+        numbers = banded(threader, self.select) if threader.banding else ()
+        if not numbers:
+            return f"{KEYS_VIEW} AS {column}({column})"
+        place = threader.fresh()
+        probe = threader.probe(threader.compared[numbers[0]].column, self.all_sources())
+        threader.bands.append(Band(numbers[0], numbers, probe, f"{column}.{place}"))
+        self.hidden.append(place)
+        return f"{BANDS_VIEW}{numbers[0]} AS {column}({column}, {place})"
 
     def whole(self, out: str) -> None:
         """One group of all rows, which is there also if there are none.
@@ -109,7 +122,6 @@ class Scope:
         select, threader = self.select, self.threader
         every, there = threader.fresh(), threader.fresh()
         inner, last = self.column, select.items[-1].end - 1
-        keys = f"{KEYS_VIEW} AS {inner}({inner}) CROSS JOIN (SELECT true AS {there}) AS {there}"
         outer = f"{KEYS_VIEW} AS {every}({every})"
         if select.views or select.windows:
             raise Shapeless("an aggregate over LATERAL VIEW or with a window")
@@ -117,6 +129,7 @@ class Scope:
         joined = f") ON {inner}.{inner} = {every}.{every}"
         if not select.relations:
             raise Shapeless("an aggregate that reads nothing")
+        keys = f"{self.keys()} CROSS JOIN (SELECT true AS {there}) AS {there}"
         end = select.relations[-1].span.end - 1
         joined = f"{self.joined_scalars()}{joined}"
         if select.where is not None:

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token
 from sqlglot.tokenizer_core import TokenType as T
 
 from tranche.script.binding import quoted_name
+from tranche.script.ranges.banded import Band
 from tranche.script.ranges.edits import Edits
 from tranche.script.ranges.implied import Compared
 from tranche.script.ranges.marks import FILE_KEY, KEYS_VIEW, Holes, Known
@@ -48,13 +49,19 @@ class Threader:
         *,
         correlated: bool = True,
         compared: Sequence[Compared] = (),
+        computing: bool = False,
+        banding: bool = False,
     ) -> None:
         """`correlated` subqueries look at the key of the query around them, where Spark lets them;
-        otherwise all of them are joined by it. What is `compared` with the key may stand for it."""
+        otherwise all of them are joined by it. What is `compared` with the key may stand for it, if
+        `computing`, or may tell of a few keys, if `banding`."""
         self.tokens = tokens
         self.holes = holes
         self.correlated = correlated
         self.compared = compared
+        self.computing = computing
+        self.banding = banding
+        self.bands: list[Band] = []
         self.probes: dict[Compared, str] = {}
         """What stands for the key, each with a query that shows of which type it is."""
         self.edits = Edits(text, tokens)
@@ -69,8 +76,10 @@ class Threader:
             self.holes,
             correlated=self.correlated,
             compared=self.compared,
+            computing=self.computing,
+            banding=self.banding,
         )
-        other.probes, other._visible = self.probes, self._visible
+        other.probes, other.bands, other._visible = self.probes, self.bands, self._visible
         other._numbers = self._numbers
         return other
 
@@ -101,6 +110,7 @@ class Threader:
             if cte.columns is not None:
                 self.edits.behind(cte.columns.end - 1, f", {column}")
             self.query(cte.query, column, inside)
+            self._visible.append(cte)
             inside[name] = column
         return inside
 
