@@ -51,9 +51,10 @@ def main() -> int:
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(result, indent=2))
     if "backfill" in names:
-        from bench.chart import draw
+        from bench import chart, page
 
-        draw(result)
+        chart.draw(result)
+        page.write()
     return 0 if all(figure.held for figure in figures) else 1
 
 

@@ -163,7 +163,7 @@ class Bench:
         """How time grows with rows: 1 would be in proportion."""
         days = days_from(DAYS)
         found: dict[int, float] = {}
-        for share in (20, 4, 1):
+        for share in (40, 4, 1):
             rows = 2 * ROWS // share
             self.source(f"grows_{rows}", rows, DAYS)
             self.script(f"of_{rows}", f"grows_{rows}", "")

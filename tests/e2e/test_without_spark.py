@@ -125,9 +125,9 @@ WRONG = {
     "explain a bad time": (["explain", "orders", "--at", "noon"], 2, "is no time"),
     "explain an argument": (["explain", "orders", "--arg", "a=1"], 2, "takes the argument 'a'"),
     "explain without key": (["explain", "regions"], 1, "us, eu"),
-    "explain what is to come": (["explain", "later", "-p", "2026-05-01"], 1, "lookback cannot"),
+    "explain what is to come": (["explain", "later", "-p", "2026-05-01"], 1, "dialect duckdb"),
     "scan what writes": (["explain", "manual", "--scan"], 2, "writes by itself"),
-    "not built yet": (["run", "later", "-p", "2026-05-01"], 1, "lookback cannot be run yet"),
+    "not built yet": (["run", "later", "-p", "2026-05-01"], 1, "dialect duckdb cannot be run yet"),
 }
 
 
@@ -145,7 +145,7 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -
     )
     shell.write(
         "pipelines/later.sql",
-        "-- pipeline\n-- partitioned daily lookback=2\n-- materialize lake://main/m\nSELECT 1 AS x",
+        "-- pipeline\n-- partitioned daily\n-- dialect duckdb\n-- materialize lake://main/m\nSELECT 1 AS x",
     )
     shell.write(
         "pipelines/manual.sql",

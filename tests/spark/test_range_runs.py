@@ -285,3 +285,70 @@ def test_hours_where_the_clock_is_moved(
     # The hour that comes twice has the rows of both, unless the key tells them apart.
     rows = {key.partition: key.rows for key in result.keys}
     assert set(rows.values()) == ({6, 12} if number == 24 else {6})
+
+
+def made(bench: Bench, header: str, query: str, keys: tuple[str, ...]) -> list[tuple[str, int]]:
+    """The keys and rows of a table that a range has made, which are those of the keys one by one."""
+    found = []
+    for name in ("one", "all"):
+        text = f"-- pipeline\n-- partitioned {header}\n-- materialize lake://main/@{name}\n{query}"
+        if name == "one":
+            for key in keys:
+                step, _ = bench.ran(text, partition=key)
+                assert step.record.status == "succeeded", step.record.error
+        else:
+            result, _ = ran(bench, text, keys)
+            assert set(statuses(result).values()) == {"succeeded"}
+        found.append(
+            [
+                (row["k"], row["n"])
+                for row in bench.sql(
+                    f"SELECT _tranche_partition AS k, n FROM @{name} ORDER BY k, n"
+                )
+            ]
+        )
+    assert found[0] == found[1]
+    return found[1]
+
+
+def test_keys_that_are_numbers(bench: Bench) -> None:
+    bench.sql(
+        "CREATE TABLE @t USING iceberg AS SELECT CAST(2020 + id % 5 AS INT) AS y FROM range(9)"
+    )
+    query = "SELECT count(*) AS n FROM @t WHERE y = '{partition}' GROUP BY y"
+    rows = made(bench, "yearly", query, ("2021", "2023", "2024", "2030"))
+    assert rows == [("2021", 2), ("2023", 2), ("2024", 1)]
+
+
+def test_keys_with_quotes_in_them(bench: Bench) -> None:
+    keys = ("o'neill", "x' OR '1'='1", 'a"b', "a\\b", " a ", "A", "a")
+    bench.sql("CREATE TABLE @t (name STRING, n INT) USING iceberg")
+    bench.sql(
+        "INSERT INTO @t VALUES ('o\\'neill', 1), ('x\\' OR \\'1\\'=\\'1', 2), ('a\"b', 3),"
+        " ('a\\\\b', 4), (' a ', 5), ('A', 6), ('a', 7), (NULL, 8), ('other', 9)"
+    )
+    query = "SELECT n FROM @t WHERE name = '{partition}'"
+    rows = made(bench, 'dynamic key="$.k"', query, keys)
+    assert sorted(rows, key=lambda row: row[1]) == list(zip(keys, range(1, 8), strict=True))
+
+
+def test_keys_that_a_value_is_written_otherwise_than(bench: Bench) -> None:
+    bench.sql(
+        "CREATE TABLE @t USING iceberg AS SELECT DATE'2026-05-01' + CAST(id AS INT) AS d,"
+        " id AS n FROM range(4)"
+    )
+    rows = made(
+        bench,
+        'daily format="%Y%m%d"',
+        "SELECT n FROM @t WHERE d = to_date('{partition}', 'yyyyMMdd')",
+        ("20260501", "20260503"),
+    )
+    assert rows == [("20260501", 0), ("20260503", 2)]
+
+
+def test_numbers_that_are_written_in_several_ways(bench: Bench) -> None:
+    bench.sql("CREATE TABLE @t USING iceberg AS SELECT id AS n FROM range(4)")
+    rows = made(
+        bench, 'dynamic key="$.k"', "SELECT n FROM @t WHERE n = '{partition}'", ("1", "02", " 3")
+    )
+    assert rows == [(" 3", 3), ("02", 2), ("1", 1)]

@@ -119,9 +119,11 @@ def in_few_parts(session: SparkSession, size: int) -> Iterator[None]:
 
     Nothing else may use the session meanwhile.
     """
-    known = int(session.conf.get(_PARTS) or _LEAST_PARTS)
-    parts = min(known, max(_LEAST_PARTS, size // _PART))
-    with set_meanwhile(session, {_PARTS: str(parts)}):
+    known = session.conf.get(_PARTS) or ""
+    # Some who offer Spark let it find the number by itself.
+    parts = max(_LEAST_PARTS, size // _PART)
+    fewer = {_PARTS: str(parts)} if known.isdigit() and parts < int(known) else {}
+    with set_meanwhile(session, fewer):
         yield
 
 
