@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tranche.lakes.commit import Commit
+from tranche.lakes.meanwhile import Meanwhile
 from tranche.model.asset import LakeTable
 from tranche.model.strategy import CURRENT_SUFFIX, HISTORY_COLUMNS, PARTITION_COLUMN
 from tranche.script.binding import quoted, quoted_name, text_literal
@@ -52,7 +53,7 @@ _FILES = """\
 SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} = :key
 """
 _KEY_FILES = """\
-SELECT partition.{} AS key, record_count, content FROM {}.files {}
+SELECT partition.{0} AS key, record_count, content FROM {1}.files {2} WHERE partition.{0} IN ({3})
 """
 _PARTS, _LEAST_PARTS, _PART = "spark.sql.shuffle.partitions", 8, 8 * 2**20
 _PROGRAMS = {
@@ -160,8 +161,10 @@ def table_facts(session: SparkSession, table: LakeTable) -> TableFacts | None:
 
 def readable(session: SparkSession, table: LakeTable) -> tuple[StructType, str | None] | None:
     """The columns and the snapshot that readers see; None if there is no such table."""
+    # Asked at the same time: both are short, and what comes next waits for both.
+    properties = Meanwhile(lambda: _properties(session, table))
     columns = existing_columns(session, table)
-    return None if columns is None else (columns, _current(_properties(session, table)))
+    return None if columns is None else (columns, _current(properties.answer()))
 
 
 def layout_names(session: SparkSession, table: LakeTable) -> frozenset[str]:
@@ -261,8 +264,8 @@ def key_files(
 ) -> DataFrame:
     """What the table says of the files of keys, at a snapshot or as it is at this moment."""
     then = "" if snapshot is None else f"VERSION AS OF {int(snapshot)}"
-    files = session.sql(_KEY_FILES.format(PARTITION_COLUMN, quoted(table), then))
-    return files.where(in_keys("key", keys))
+    listed = ", ".join(map(text_literal, keys))
+    return session.sql(_KEY_FILES.format(PARTITION_COLUMN, quoted(table), then, listed))
 
 
 def rows_in(session: SparkSession, files: DataFrame) -> dict[str, int] | None:

@@ -61,9 +61,9 @@ class Implied:
     keys: Sequence[str]
     _number: int = 0
     _viewed: bool = False
-    bands: dict[str, Bands] = field(default_factory=dict)
-    """How time is cut, for each column that is asked for its band."""
-    _told: dict[Comparison, Sequence[Any]] = field(default_factory=dict)
+    _bands: dict[int, Bands] = field(default_factory=dict)
+    """How time is cut, for the comparisons beside which a band is asked for."""
+    _told: dict[int, Sequence[Any]] = field(default_factory=dict)
     """Comparisons whose column tells the key, with its values for the keys."""
 
     def tells_key(self, computed: Computed) -> bool:
@@ -80,7 +80,7 @@ class Implied:
         values = self.told(value, type_)
         if values is None or (len(values) > _MOST_LISTED and not unbroken(values)):
             return False
-        self._told[computed.comparison] = values
+        self._told[computed.number] = values
         return True
 
     def told(self, value: str, type_: str) -> Sequence[Any] | None:
@@ -143,7 +143,7 @@ class Implied:
         if bands is None:
             return False
         bands.view(self.execution.session, banded.view, list(zip(self.keys, periods, strict=True)))
-        self.bands[self.column(banded.comparison).text] = bands
+        self._bands[banded.number] = bands
         return True
 
     def type_of(self, probe: Statement) -> str | None:
@@ -167,10 +167,10 @@ class Implied:
         column = self.column(hole.comparison)
         parameters = dict(column.parameters)
         if hole.use == "band":
-            return Bound(self.bands[column.text].of(column.text), parameters)
+            return Bound(self._bands[hole.number].of(column.text), parameters)
         for limit in hole.comparison.limits:
             if hole.use == "instead":
-                found = self.exactly(self._told[hole.comparison])
+                found = self.exactly(self._told[hole.number])
             else:
                 values = self.values(limit)
                 found = () if values is None else self.conditions(limit, values)

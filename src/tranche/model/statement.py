@@ -75,6 +75,8 @@ class ImpliedHole:
 
     comparison: Comparison
     use: Use = "beside"
+    number: int = 0
+    """Which of the statement's comparisons it is; others may look the same and mean other rows."""
 
 
 Part: TypeAlias = Text | KeyHole | ArgumentHole | TableHole | FileHole | SliceHole | ImpliedHole

@@ -274,3 +274,16 @@ SELECT id, amount FROM orders WHERE day = '{partition}' ORDER BY amount DESC, id
 -- name: a slice beside a whole table
 WITH slice AS (SELECT cust, sum(amount) AS total FROM orders WHERE day = '{partition}' GROUP BY cust), everybody AS (SELECT id, name FROM cust)
 SELECT e.name, s.total FROM everybody e LEFT JOIN slice s ON s.cust = e.id;
+-- name: periods of different lengths of columns with the same name
+SELECT 'day' AS what, id FROM orders WHERE created_at >= '{partition}' AND created_at < date_add('{partition}', 1)
+UNION ALL SELECT 'week', id FROM orders WHERE created_at >= date_sub('{partition}', 6) AND created_at < date_add('{partition}', 1);
+-- name: columns with the same name and of other types
+SELECT 'text' AS what, id FROM orders WHERE day = '{partition}'
+UNION ALL SELECT 'date', id FROM (SELECT id, to_date(day) AS day FROM orders) WHERE day = '{partition}'
+UNION ALL SELECT 'time', id FROM (SELECT id, created_at AS day FROM orders) WHERE day = '{partition}';
+-- name: a period that is bounded more than once
+SELECT id FROM orders WHERE created_at >= '{partition}' AND created_at < date_add('{partition}', 3) AND created_at < date_add('{partition}', 1) AND created_at > date_sub('{partition}', 2);
+-- name: periods that overlap, counted
+SELECT count(*) AS n, sum(amount) AS total FROM orders WHERE to_date(day) BETWEEN date_sub('{partition}', 2) AND date_add('{partition}', 1);
+-- name: a period of a joined table
+SELECT o.id, count(p.created_at) AS n FROM cust c JOIN orders o ON o.cust = c.id LEFT JOIN orders p ON p.cust = c.id WHERE o.created_at >= '{partition}' AND o.created_at < date_add('{partition}', 1) GROUP BY o.id;

@@ -55,6 +55,8 @@ _MARK = re.compile(rf"(?P<kind>{HOLE}|{IMPLIED}|{EXACT}|{BAND})(?P<number>\d+)_"
 class Computed:
     """Something made of columns that stands for the key of a row."""
 
+    number: int
+    """Which of the statement's comparisons says so."""
     comparison: Comparison
     probe: Statement
     """A query whose one column is it, to see of which type it is."""
@@ -64,6 +66,8 @@ class Computed:
 class Banded:
     """A column that is compared with both ends of a period, and the relation of keys for it."""
 
+    number: int
+    """The comparison beside which the band is asked for."""
     comparison: Comparison
     probe: Statement
     """A query whose one column is it, to see of which type it is."""
@@ -184,11 +188,17 @@ def _form(threader: Threader, statement: Statement, implied: Sequence[Comparison
     return Form(
         made(threader.edits.made()),
         tuple(
-            Computed(implied[compared.index(each)], made(probe))
+            Computed(number, implied[number], made(probe))
             for each, probe in threader.probes.items()
+            for number in [compared.index(each)]
         ),
         tuple(
-            Banded(_together(implied, band), made(band.probe), f"{BANDS_VIEW}{band.number}")
+            Banded(
+                band.number,
+                _together(implied, band),
+                made(band.probe),
+                f"{BANDS_VIEW}{band.number}",
+            )
             for band in threader.bands
         ),
     )
@@ -229,7 +239,7 @@ def _parts(text: str, known: Sequence[Part], implied: Sequence[Comparison] = ())
         if mark["kind"] == HOLE:
             yield known[number]
         else:
-            yield ImpliedHole(implied[number], _USES[mark["kind"]])
+            yield ImpliedHole(implied[number], _USES[mark["kind"]], number)
         end = mark.end()
     if end < len(text):
         yield Text(text[end:])
