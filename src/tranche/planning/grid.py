@@ -13,7 +13,7 @@ from tranche.model.run import Outcome
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
 from tranche.planning.stale import stale_keys
-from tranche.planning.universe import last_complete
+from tranche.planning.universe import check_order, last_complete
 from tranche.ports import StateReader
 
 Standing: TypeAlias = Literal["missing", "running", "stale"] | Outcome
@@ -90,6 +90,7 @@ def grid_of(
         first = known.partition
     last = end if end is not None else _last(rule, asset, state, now)
     try:
+        check_order(rule, start, end)
         keys = rule.keys(start=first, end=last)
     except KeyRejected as error:
         raise UsageError(error.what, error.remedy) from None

@@ -64,6 +64,17 @@ def with_lookback(rule: Partitioning | TimePartitioning, keys: Sequence[str]) ->
     return sorted(found, key=lambda key: found[key])
 
 
+def check_order(rule: TimePartitioning, start: str | None, end: str | None) -> None:
+    """Refuses a range that ends before it starts."""
+    if start is None or end is None:
+        return
+    # Wherever the partitioning itself begins and ends.
+    free = replace(rule, start=None, end=None)
+    first, last = free.keys(start=start, end=start), free.keys(start=end, end=end)
+    if free.ordinal(first[0]) > free.ordinal(last[-1]):
+        raise UsageError(f"the range ends before it starts: {start} … {end}", "swap them")
+
+
 def last_complete(rule: TimePartitioning, at: datetime) -> str:
     """The last key whose period is over, minus the lag."""
     current = replace(rule, start=None, end=None).key_at(at)
@@ -76,6 +87,7 @@ def _range(
 ) -> tuple[list[str], list[str]]:
     end = request.end if request.end is not None else last_complete(rule, request.at)
     try:
+        check_order(rule, request.start, request.end)
         found = rule.keys(start=request.start, end=end)
     except KeyRejected as error:
         raise UsageError(error.what, error.remedy) from None
@@ -83,15 +95,6 @@ def _range(
         raise UsageError(
             error.what, 'give --start, or add start="…" to the partitioned line'
         ) from None
-    if not found and request.start is not None and request.end is not None:
-        first, last = (
-            rule.keys(start=request.start, end=request.start),
-            rule.keys(start=request.end, end=request.end),
-        )
-        if first and last and rule.ordinal(first[0]) > rule.ordinal(last[-1]):
-            raise UsageError(
-                f"the range ends before it starts: {request.start} … {request.end}", "swap them"
-            )
     if len(found) > MOST and not agreed:
         raise UsageError(
             f"these are {len(found):,} keys, from {found[0]} to {found[-1]}",

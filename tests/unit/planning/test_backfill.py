@@ -202,6 +202,7 @@ class TestJobs:
     ("target", "request_", "kind", "words"),
     [
         ("a", {"start": "2026-05-05", "end": "2026-05-02"}, UsageError, "ends before it starts"),
+        ("a", {"start": "2026-05-05", "end": "2026-04-02"}, UsageError, "ends before it starts"),
         ("a", {"start": "May"}, UsageError, "'May'"),
         ("a", {"keys": ("2026-5-1",)}, KeyRejected, "is no daily key"),
         ("a", {"keys": ("2026-05-01",), "end": "2026-05-02"}, UsageError, "keys and a range"),

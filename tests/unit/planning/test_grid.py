@@ -79,6 +79,7 @@ def test_of_very_many_the_latest() -> None:
     ("bounds", "text"),
     [
         ({"start": "soon"}, "'soon' is no daily key"),
+        ({"start": "2026-05-02", "end": "2026-05-01"}, "the range ends before it starts"),
         ({"start": "0001-01-01"}, "narrow them with --start and --end"),
     ],
 )
