@@ -125,6 +125,8 @@ WRONG = {
     "explain a bad time": (["explain", "orders", "--at", "noon"], 2, "is no time"),
     "explain an argument": (["explain", "orders", "--arg", "a=1"], 2, "takes the argument 'a'"),
     "explain without key": (["explain", "regions"], 1, "us, eu"),
+    "resume with options of its own": (["backfill", "resume", "x", "--all"], 2, "takes no options"),
+    "a dry run of cancel": (["backfill", "cancel", "x", "--dry-run"], 2, "takes no options"),
     "explain what is to come": (["explain", "later", "-p", "2026-05-01"], 1, "dialect duckdb"),
     "scan what writes": (["explain", "manual", "--scan"], 2, "writes by itself"),
     "not built yet": (["run", "later", "-p", "2026-05-01"], 1, "dialect duckdb cannot be run yet"),

@@ -100,6 +100,12 @@ def backfill(
 
         loaded = service.open_project(project, target)
         if what in _WORDS:
+            chosen = any((start, end, keys, every, stale, exact, reverse, only, per_key, arg))
+            if chosen or (dry_run and what != "resume"):
+                raise UsageError(
+                    f"backfill {what} takes no options that choose keys or say how to run them",
+                    "they belong to tranche backfill ASSET; resume goes on as it was begun",
+                )
             if what == "list":
                 backfilling.list_backfills(loaded, output)
                 return
@@ -111,10 +117,14 @@ def backfill(
             if what == "cancel":
                 backfilling.cancel(loaded, backfill_id, output)
                 return
-            if detach:
-                backfilling.resume_detached(loaded, backfill_id, output, target=target)
+            if detach and not dry_run:
+                backfilling.resume_detached(
+                    loaded, backfill_id, output, target=target, patience=patience
+                )
                 return
-            went_well = backfilling.resume(loaded, backfill_id, output, patience=patience)
+            went_well = backfilling.resume(
+                loaded, backfill_id, output, dry_run=dry_run, patience=patience
+            )
         else:
             if backfill_id is not None:
                 raise UsageError(
@@ -139,7 +149,9 @@ def backfill(
                 arguments=given.arguments(arg or []),
             )
             if detach and not dry_run:
-                backfilling.begin_detached(loaded, request, output, agreed=yes, target=target)
+                backfilling.begin_detached(
+                    loaded, request, output, agreed=yes, target=target, patience=patience
+                )
                 return
             went_well = backfilling.run_backfill(
                 loaded, request, output, dry_run=dry_run, patience=patience, agreed=yes

@@ -45,7 +45,13 @@ def run_backfill(
 
 
 def begin_detached(
-    project: Project, request: BackfillRequest, output: Output, *, agreed: bool, target: str | None
+    project: Project,
+    request: BackfillRequest,
+    output: Output,
+    *,
+    agreed: bool,
+    target: str | None,
+    patience: float,
 ) -> None:
     """Records a backfill and leaves it to another process."""
     with service.open_state(project, create=True) as store:
@@ -57,16 +63,18 @@ def begin_detached(
             store.change_backfill(backfill.id, status="succeeded", at=service.now())
             output_detached(backfill.id, "succeeded", None, output)
             return
-        log = backfilling.detach(backfill, project, target)
+        log = backfilling.detach(backfill, project, target, patience=patience)
     output_detached(backfill.id, "waiting", str(log), output)
 
 
-def resume_detached(project: Project, backfill: str, output: Output, *, target: str | None) -> None:
+def resume_detached(
+    project: Project, backfill: str, output: Output, *, target: str | None, patience: float
+) -> None:
     with service.open_state(project, create=False) as store:
         found = backfilling.find(store, backfill)
         backfilling.check_resumable(found, store)
         backfilling.rest(project, found, store)
-    log = backfilling.detach(found, project, target)
+    log = backfilling.detach(found, project, target, patience=patience)
     output_detached(found.id, "waiting", str(log), output)
 
 
@@ -81,11 +89,16 @@ def output_detached(backfill: str, status: str, log: str | None, output: Output)
         )
 
 
-def resume(project: Project, backfill: str, output: Output, *, patience: float) -> bool:
+def resume(
+    project: Project, backfill: str, output: Output, *, dry_run: bool, patience: float
+) -> bool:
     with service.open_state(project, create=False) as store:
         found = backfilling.find(store, backfill)
         backfilling.check_resumable(found, store)
         planned = backfilling.rest(project, found, store)
+        if dry_run:
+            _show_plan(planned, output)
+            return True
         return _work_off(project, found, planned, store, output, patience=patience)
 
 

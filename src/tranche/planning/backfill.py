@@ -13,7 +13,7 @@ from tranche.errors import (
 )
 from tranche.model.backfill import BackfillPlan, BackfillRequest, Job, Why
 from tranche.model.partitioning import Partitioning, TimePartitioning
-from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
+from tranche.model.plan import Plan, Request, Step
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import running_backfills
@@ -25,7 +25,7 @@ from tranche.planning.plan import (
     carries_over,
     check_arguments,
     check_whole,
-    input_key,
+    slice_key,
 )
 from tranche.planning.resolve import within_bounds
 from tranche.planning.stale import stale_keys
@@ -274,7 +274,7 @@ class BackfillPlanner:
                 Step(
                     position=len(self.steps),
                     script=script,
-                    slice=tuple(self.slice_key(script, key) for key in chunk),
+                    slice=tuple(slice_key(self.graph, script, key) for key in chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
                 )
@@ -289,17 +289,4 @@ class BackfillPlanner:
                 reason=reason,
             )
             for group in groups
-        )
-
-    def slice_key(self, script: Script, key: str | None) -> SliceKey:
-        rule = script.partitioning
-        inputs = dict.fromkeys(
-            InputKey(self.graph.owner(asset), input_key(self.graph, script, asset, key))
-            for asset in script.reads
-            if asset not in script.writes
-        )
-        return SliceKey(
-            partition=key,
-            ordinal=rule.ordinal(key) if rule is not None and key is not None else None,
-            inputs=tuple(inputs),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TypeAlias
 
 from tranche.errors import (
@@ -131,7 +130,7 @@ class _Planner:
         ]
         try:
             decision = self.decide(script, needs)
-            arguments = Arguments(self.request.arguments).of(script, decision.partition)
+            arguments = self.arguments(script, decision.partition)
         except TrancheError as error:
             # A step that cannot work is its own failure, never that of the others.
             decision, arguments = _Decision(None, "fail", str(error)), ()
@@ -149,7 +148,7 @@ class _Planner:
                 Step(
                     position=len(self.steps),
                     script=script,
-                    slice=tuple(self.slice_key(script, key) for key in slice_),
+                    slice=tuple(slice_key(self.graph, script, key) for key in slice_),
                     needs=positions,
                     arguments=arguments,
                     verdict=decision.verdict,
@@ -184,13 +183,6 @@ class _Planner:
             yield tuple(keys)
         else:
             yield from ((key,) for key in keys)
-
-    def slice_key(self, script: Script, key: str | None) -> SliceKey:
-        return SliceKey(
-            partition=key,
-            ordinal=_ordinal(script.partitioning, key),
-            inputs=tuple(self.inputs(script, key)),
-        )
 
     def decide(self, script: Script, needs: Sequence[Script]) -> _Decision:
         missing = not_built_yet(script)
@@ -356,14 +348,6 @@ class _Planner:
                 "mappings between different partitionings cannot be applied yet",
             ) from None
 
-    def inputs(self, script: Script, key: str | None) -> list[InputKey]:
-        found = (
-            InputKey(self.graph.owner(asset), input_key(self.graph, script, asset, key))
-            for asset in script.reads
-            if asset not in script.writes
-        )
-        return list(dict.fromkeys(found))
-
 
 def check_whole(graph: Graph, script: Script, triggering: Collection[str]) -> None:
     """An asset without partitions takes a partitioned one only as a whole."""
@@ -376,6 +360,18 @@ def check_whole(graph: Graph, script: Script, triggering: Collection[str]) -> No
                 f"write 'on {trigger.asset} map=all' in {script.path} to rebuild it from all"
                 " of them",
             )
+
+
+def slice_key(graph: Graph, script: Script, key: str | None) -> SliceKey:
+    """A key of a script with the upstream keys that it reads, each once."""
+    inputs = dict.fromkeys(
+        InputKey(graph.owner(asset), input_key(graph, script, asset, key))
+        for asset in script.reads
+        if asset not in script.writes
+    )
+    rule = script.partitioning
+    ordinal = rule.ordinal(key) if rule is not None and key is not None else None
+    return SliceKey(partition=key, ordinal=ordinal, inputs=tuple(inputs))
 
 
 def input_key(graph: Graph, script: Script, asset: AssetUri, key: str | None) -> str | None:
@@ -404,10 +400,6 @@ def _is_key(partitioning: Partitioning, key: str) -> bool:
     except KeyRejected:
         return False
     return True
-
-
-def _ordinal(partitioning: Partitioning | None, key: str | None) -> datetime | None:
-    return partitioning.ordinal(key) if partitioning is not None and key is not None else None
 
 
 def _check_request(request: Request, steps: Sequence[Step]) -> None:

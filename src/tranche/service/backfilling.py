@@ -216,13 +216,20 @@ def _is_cancelled(backfill: str, state: StateReader) -> bool:
     return any(each.id == backfill and each.status == "cancelling" for each in found)
 
 
-def detach(backfill: Backfill, project: Project, target: str | None = None) -> Path:
+def detach(
+    backfill: Backfill,
+    project: Project,
+    target: str | None = None,
+    *,
+    patience: float = PATIENCE,
+) -> Path:
     """Lets a process of its own work a backfill off; returns where it writes what it says."""
     settings = project.settings
     log = Path(settings.home) / "logs" / f"backfill-{backfill.id}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tranche", "backfill", "resume", backfill.id]
-    command += ["--project", str(settings.root), *(["--target", target] if target else [])]
+    command += ["--project", str(settings.root), "--patience", str(patience)]
+    command += ["--target", target] if target else []
     with log.open("ab") as written:
         subprocess.Popen(
             command,
