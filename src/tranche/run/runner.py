@@ -78,6 +78,15 @@ class _Runner:
         self.id = new_id(clock())
         self.stop: Callable[[], bool] = lambda: False
         self.results: dict[int, StepResult] = {}
+        self.outcomes: dict[int, dict[str | None, str]] = {}
+        """How the keys of a step ended, of steps that tell of them one by one."""
+        self.places: dict[tuple[str, str | None], int] = {
+            (step.script.name, key): step.position
+            for step in plan.steps
+            for key in step.keys
+            if key is not None
+        }
+        """The step that has a key of a script."""
         self.interrupts = Interrupts()
         self.unforeseen: list[Exception] = []
         self.warnings: list[str] = []
@@ -103,7 +112,8 @@ class _Runner:
         with self.interrupts:
             self.reconcile()
             for step in self.plan.steps:
-                self.results[step.position] = self.step(step)
+                self.results[step.position] = result = self.step(step)
+                self.outcomes[step.position] = {key.partition: key.status for key in result.keys}
                 self.progress.step_finished(step, self.results[step.position])
             status = self.status()
             error = unforeseen(self.unforeseen[0]) if self.unforeseen else None
@@ -186,22 +196,29 @@ class _Runner:
     def stopped(self, step: Step) -> list[KeyOutcome]:
         """The keys of a step that cannot run because of what became of steps before it."""
         found: dict[str | None, KeyOutcome] = {}
+        needs: dict[str, list[int]] = {}
         for need in step.needs:
-            result = self.results[need]
-            upstream = self.plan.steps[need]
-            ended = {outcome.partition: outcome.status for outcome in result.keys}
+            needs.setdefault(self.plan.steps[need].script.name, []).append(need)
+        for script, positions in needs.items():
             for key in step.slice:
-                by_key = bool(ended) and key.partition is not None
-                how = ended.get(key.partition) if by_key else result.record.status
-                if how in (None, "succeeded") or key.partition in found:
-                    continue
-                verb = "was skipped" if how == "skipped" else how
-                found[key.partition] = KeyOutcome(
-                    partition=key.partition,
-                    status="skipped",
-                    error=f"{upstream.script.label} {verb}",
-                )
+                # Where a script has several steps, one of them has the key, and it alone counts.
+                own = self.places.get((script, key.partition))
+                for position in positions if own is None else [own]:
+                    how = self.ended(position, key.partition)
+                    if how in (None, "succeeded") or key.partition in found:
+                        continue
+                    verb = "was skipped" if how == "skipped" else how
+                    found[key.partition] = KeyOutcome(
+                        partition=key.partition,
+                        status="skipped",
+                        error=f"{self.plan.steps[position].script.label} {verb}",
+                    )
         return list(found.values())
+
+    def ended(self, position: int, key: str | None) -> str | None:
+        """How a step ended, for a key if it tells of them; None if it did not have that key."""
+        keys = self.outcomes[position]
+        return keys.get(key) if keys and key is not None else self.results[position].record.status
 
     def record(self, step: Step) -> StepRecord:
         return StepRecord(

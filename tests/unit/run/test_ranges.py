@@ -170,6 +170,26 @@ def test_downstream_of_a_failed_key_is_skipped_for_that_key_only() -> None:
     assert bench.store.partition("lake://main/b", DAYS[3]) is None
 
 
+@pytest.mark.parametrize(
+    "how", [{"one_by_one": True}, {"most_keys": 7}, {"most_keys": 3}], ids=["each", "7", "3"]
+)
+def test_so_it_is_where_the_keys_are_steps_of_their_own(how: dict[str, Any]) -> None:
+    def breaks(step: Step) -> Exception | None:
+        return bad(DAYS[7])(step) if step.script.name == "a" else None
+
+    result, bench = filled(Breaking(breaks), only=False, **how)
+    ended: dict[str, dict[str | None, str]] = {}
+    for step in result.steps:
+        keys = {outcome.partition: outcome.status for outcome in step.keys}
+        own = {step.record.partition: str(step.record.status)}
+        ended.setdefault(step.record.script, {}).update(keys or own)
+    expected = {day: "skipped" if day == DAYS[7] else "succeeded" for day in DAYS}
+    assert ended == {
+        "a": {**expected, DAYS[7]: "failed"},
+        **dict.fromkeys(("b", "other", "c"), expected),
+    }
+
+
 def test_chunks_come_one_after_the_other() -> None:
     engine = Breaking(bad())
     result, _ = filled(engine, most_keys=3)
