@@ -177,7 +177,7 @@ def test_so_it_is_where_the_keys_are_steps_of_their_own(how: dict[str, Any]) -> 
     def breaks(step: Step) -> Exception | None:
         return bad(DAYS[7])(step) if step.script.name == "a" else None
 
-    result, bench = filled(Breaking(breaks), only=False, **how)
+    result, _ = filled(Breaking(breaks), only=False, **how)
     ended: dict[str, dict[str | None, str]] = {}
     for step in result.steps:
         keys = {outcome.partition: outcome.status for outcome in step.keys}
