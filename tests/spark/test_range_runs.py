@@ -352,3 +352,48 @@ def test_numbers_that_are_written_in_several_ways(bench: Bench) -> None:
         bench, 'dynamic key="$.k"', "SELECT n FROM @t WHERE n = '{partition}'", ("1", "02", " 3")
     )
     assert rows == [(" 3", 3), ("02", 2), ("1", 1)]
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        "SET TBLPROPERTIES ('write.summary.partition-limit' = '32')",
+        "SET TBLPROPERTIES ('write.summary.partition-limit' = '4')",
+        "UNSET TBLPROPERTIES ('write.summary.partition-limit')",
+        "ADD PARTITION FIELD bucket(2, n)",
+    ],
+)
+def test_rows_of_odd_keys_are_counted_whatever_the_table_says_of_them(
+    bench: Bench, altered: str
+) -> None:
+    keys = ("a/b", "a b+c", "x=y%2F", "é,added-records=9", "gone")
+    bench.sql("CREATE TABLE @t (name STRING, n INT) USING iceberg")
+    bench.sql(
+        "INSERT INTO @t VALUES ('a/b', 1), ('a/b', 2), ('a b+c', 3), ('x=y%2F', 4), ('x=y%2F', 5),"
+        " ('x=y%2F', 6), ('é,added-records=9', 7), ('gone', 8)"
+    )
+    header = '-- pipeline\n-- partitioned dynamic key="$.k"\n-- materialize lake://main/@r\n'
+    text = f"{header}SELECT n FROM @t WHERE name = '{{partition}}'"
+    ran(bench, text, keys)
+    bench.sql(f"ALTER TABLE @r {altered}")
+    bench.sql("DELETE FROM @t WHERE n IN (1, 8)")
+    result, _ = ran(bench, text, keys)
+    assert [(key.status, key.rows) for key in result.keys] == [
+        ("succeeded", rows) for rows in (1, 1, 3, 1, 0)
+    ]
+    assert result.separate is None
+
+
+def test_the_files_of_keys_are_one_each(bench: Bench) -> None:
+    """However many tasks there are for them."""
+    bench.sql(
+        "CREATE TABLE @t USING iceberg AS SELECT date_add(DATE'2026-01-01', CAST(id % 60 AS INT))"
+        " AS day, uuid() AS name FROM range(12000)"
+    )
+    days = tuple(str(date(2026, 1, 1) + timedelta(number)) for number in range(60))
+    query = "SELECT name FROM @t WHERE day = '{partition}'"
+    result, _ = ran(bench, script(query, table="r"), days)
+    result, _ = ran(bench, script(f"{query} AND name > '8'", table="r"), days)
+    assert result.separate is None
+    files = bench.sql("SELECT record_count FROM @r.files")
+    assert len(files) == 60 and all(0 < file["record_count"] < 200 for file in files)

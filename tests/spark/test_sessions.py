@@ -33,6 +33,7 @@ def test_it_is_as_it_was(engine: SparkEngine) -> None:
 
     def make() -> SparkSession:
         made.append(engine.session().newSession())
+        made[-1].conf.set("spark.made.up.secret", "a")
         return made[-1]
 
     sessions = Sessions(make)
@@ -40,6 +41,8 @@ def test_it_is_as_it_was(engine: SparkEngine) -> None:
     before = dict(first.conf.getAll)
     first.sql("SET spark.sql.shuffle.partitions = 7")
     first.sql("SET spark.made.up = 1")
+    first.sql("SET spark.made.up.secret = b")
+    first.sql("SET spark.made.up.password = c")
     first.sql("CREATE TEMPORARY VIEW `an odd ``one``` AS SELECT 1")
     sessions._tidy(first)
     again = sessions.take("UTC")

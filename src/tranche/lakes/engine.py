@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from tranche.errors import EngineError
 from tranche.lakes.commit import Commit
@@ -60,6 +61,8 @@ class SparkEngine:
         more = self._log.settings() if self._log is not None else None
         self._spark = Spark(settings, debug=debug, archiving=archiving, more=more)
         self._running: dict[str, SparkSession] = {}
+        self._snapshots: dict[LakeTable, tuple[str, StructType]] = {}
+        """Those that were read last, with their columns."""
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -73,7 +76,7 @@ class SparkEngine:
     def attempt(self, work: Work) -> Iterator[Trial]:
         sent: list[str] = []
         with self._session(_zone(work.step), work.attempt.id, sent) as session:
-            trial = _trial(session, self._settings, work)
+            trial = _trial(session, self._settings, work, self._snapshots)
             try:
                 yield trial
             except BaseException:
@@ -179,9 +182,14 @@ def _zone(step: Step) -> str:
     return partitioning.tz if isinstance(partitioning, TimePartitioning) else "UTC"
 
 
-def _trial(session: SparkSession, settings: Settings, work: Work) -> Execution | Restoration:
+def _trial(
+    session: SparkSession,
+    settings: Settings,
+    work: Work,
+    snapshots: dict[LakeTable, tuple[str, StructType]],
+) -> Execution | Restoration:
     if work.step.restores is None:
-        return Execution(session, settings, work)
+        return Execution(session, settings, work, snapshots)
     table = work.step.script.asset
     assert isinstance(table, LakeTable)
     commit = Commit(work.attempt, work.step.script.fingerprint)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from tranche.errors import NotBuiltYet, Place, RangeRefused, SourceMissing
 from tranche.lakes.audit import check_data_tests, run_data_tests, run_data_tests_by_key
@@ -26,6 +28,7 @@ from tranche.lakes.iceberg import (
     readable,
     table_facts,
 )
+from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lakes.ranging import range_files, range_rows, takes_key
 from tranche.lakes.rows import fetch
@@ -64,6 +67,7 @@ from tranche.script.repeatable import repeatable
 RESULT_LIMIT = 1_000
 """How many rows a script that materializes nothing returns at most."""
 
+_LEAST_TASK = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
 _UNKNOWN = 2**60
 """Bytes of rows that nobody has counted."""
 
@@ -73,14 +77,24 @@ _T = TypeVar("_T")
 class Execution:
     """A trial on Spark: binds a script's statements, runs them, and writes what the last returns."""
 
-    def __init__(self, session: SparkSession, settings: Settings, work: Work) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        settings: Settings,
+        work: Work,
+        snapshots: dict[LakeTable, tuple[str, StructType]] | None = None,
+    ) -> None:
+        """`snapshots` are those that were read last, with their columns, which never change."""
         self.session = session
+        self.snapshots = {} if snapshots is None else snapshots
         self.settings = settings
         self.work = work
         self.step = step = work.step
         self.commit = commit_of(step, work.attempt)
         self.pinned: dict[LakeTable, str | None] = {}
         self.histories: dict[LakeTable, LakeTable | None] = {}
+        self.asked: dict[LakeTable, Meanwhile[tuple[StructType, str | None] | None]] = {}
+        """Tables that will be pinned, and are looked at already."""
         self.sources: dict[str, str] = {}
         self.path = step.script.path
         """The file whose statement is at work."""
@@ -107,7 +121,8 @@ class Execution:
             writer = self.writer_for(made)
             return self.stage_rows(writer, frame_of(self.session, self.work.rows))
         if self.step.is_range:
-            self.check_range(made)
+            self.check_range()
+            self.write_side_by_side()
         for statement in script.setup:
             self.sql(statement)
         if script.query is None:
@@ -117,16 +132,23 @@ class Execution:
             result = self.sql(script.query)
             self.result = self.located(line, lambda: fetch(result, RESULT_LIMIT))
             return Staged(sources=self.sources)
+        self.look_at(script.query)
         # It looks at its table while the SELECT is made ready.
         writer = self.writer_for(made)
         rows = self.rows(script.query)
         return self.located(line, lambda: self.stage_rows(writer, rows))
 
-    def check_range(self, made: Materialize | None) -> None:
+    def check_range(self) -> None:
         """What is known to go only key by key."""
         reason = only_key_by_key(self.step.script)
         if reason is not None:
             raise RangeRefused(reason)
+
+    def write_side_by_side(self) -> None:
+        """Lets several tasks write the files of keys, however few rows there are: to open a file
+        takes longer than to start a task. Each key is still written by one of them."""
+        if _LEAST_TASK not in self.settings.spark.conf:
+            self.session.conf.set(_LEAST_TASK, "16k")
 
     @property
     def range_keys(self) -> list[str]:
@@ -303,6 +325,15 @@ class Execution:
             )
         return self.at_pinned(hole.table) if hole.pinned else quoted(hole.table)
 
+    def look_at(self, query: Statement) -> None:
+        """Pins the tables that a query reads, which all that comes next waits for."""
+        holes = [hole for hole in query.tables() if hole.pinned]
+        # The first is asked for at once, the others meanwhile.
+        others = list(dict.fromkeys(hole.table for hole in holes))[1:]
+        self.asked = {each: Meanwhile(partial(readable, self.session, each)) for each in others}
+        for hole in holes:
+            self.located(query.line, partial(self.table, hole))
+
     def history_of(self, table: LakeTable) -> LakeTable | None:
         """The history whose current rows the name means; it is read as such, not as a view."""
         if table not in self.histories:
@@ -330,7 +361,8 @@ class Execution:
 
     def pin(self, table: LakeTable) -> str | None:
         """The snapshot to read at; None to read what is there."""
-        now = readable(self.session, table)
+        asked = self.asked.pop(table, None)
+        now = asked.answer() if asked is not None else readable(self.session, table)
         if now is None:
             own = table in self.step.script.writes
             raise SourceMissing(
@@ -344,8 +376,14 @@ class Execution:
             return None
         self.sources[str(table)] = snapshot
         # A snapshot has the columns of its time; those that were altered since would be missing.
-        then = self.session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}").schema  # noqa: S608
-        return snapshot if then == columns else None
+        return snapshot if self.columns_at(table, snapshot) == columns else None
+
+    def columns_at(self, table: LakeTable, snapshot: str) -> StructType:
+        known, columns = self.snapshots.get(table, ("", StructType()))
+        if known != snapshot:
+            columns = self.session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}").schema  # noqa: S608
+            self.snapshots[table] = snapshot, columns
+        return columns
 
     def files(self, hole: FileHole) -> str:
         """A temporary view over files; the same for those that were asked for before."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from re import compile as compiled
+from urllib.parse import unquote_plus
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Row, SparkSession
@@ -28,6 +30,8 @@ PROPERTIES: Mapping[str, str] = {
     "write.object-storage.partitioned-paths": "false",
     # Lets a write be staged, so that it can be tested before anybody sees it.
     "write.wap.enabled": "true",
+    # A commit says how many rows it brought to each of a few keys, which is learnt at no cost then.
+    "write.summary.partition-limit": "32",
 }
 KEY_PATHS: Mapping[str, str] = {"write.object-storage.enabled": "false"}
 """Files in a folder for each key: quicker where folders are real ones, if names are short."""
@@ -55,6 +59,7 @@ SELECT record_count, content FROM {}.files VERSION AS OF {} WHERE partition.{} =
 _KEY_FILES = """\
 SELECT partition.{0} AS key, record_count, content FROM {1}.files {2} WHERE partition.{0} IN ({3})
 """
+_KEY_SUMMED_UP = compiled(rf"partitions\.{PARTITION_COLUMN}=([^/]*)")
 _PARTS, _LEAST_PARTS, _PART = "spark.sql.shuffle.partitions", 8, 8 * 2**20
 _PROGRAMS = {
     "spark.sql.codegen.wholeStage": "false",
@@ -86,6 +91,11 @@ class TableFacts:
         """Whether it was said how rows are to be ordered in files (`WRITE ORDERED BY`)."""
         return "sort-order" in self.properties
 
+    def sums_up(self, keys: int) -> bool:
+        """Whether a commit to so many keys says what it brought to each."""
+        most = self.properties.get("write.summary.partition-limit", "")
+        return most.isdigit() and keys <= int(most)
+
     @property
     def stageable(self) -> bool:
         return self.properties.get("write.wap.enabled") == "true"
@@ -102,6 +112,31 @@ class Snapshot:
 
     def count(self, name: str) -> int:
         return int(self.summary.get(name, "0"))
+
+    @property
+    def rows_by_key(self) -> dict[str, int] | None:
+        """How many rows it brought to each key; None if it does not say so.
+
+        >>> said = {
+        ...     "partition-summaries-included": "true",
+        ...     "partitions._tranche_partition=a%2Fb": "added-data-files=1,added-records=7",
+        ... }
+        >>> Snapshot("1", None, said, datetime.now()).rows_by_key
+        {'a/b': 7}
+        """
+        if self.summary.get("partition-summaries-included") != "true":
+            return None
+        found: dict[str, int] = {}
+        for name, value in self.summary.items():
+            if not name.startswith("partitions."):
+                continue
+            key = _KEY_SUMMED_UP.fullmatch(name)
+            if key is None:
+                # Files of another layout than by key alone.
+                return None
+            counts = dict(count.partition("=")[::2] for count in value.split(","))
+            found[unquote_plus(key[1])] = int(counts.get(ADDED, "0"))
+        return found
 
 
 @contextmanager
@@ -153,10 +188,12 @@ def existing_columns(session: SparkSession, table: LakeTable) -> StructType | No
 
 def table_facts(session: SparkSession, table: LakeTable) -> TableFacts | None:
     """None if there is no such table."""
+    properties = Meanwhile(lambda: _properties(session, table))
     columns = existing_columns(session, table)
     if columns is None:
         return None
-    return TableFacts(columns, _properties(session, table), layout_names(session, table))
+    fields = layout_names(session, table)
+    return TableFacts(columns, properties.answer(), fields)
 
 
 def readable(session: SparkSession, table: LakeTable) -> tuple[StructType, str | None] | None:

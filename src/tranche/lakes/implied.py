@@ -74,7 +74,9 @@ class Implied:
         """
         (limit,) = computed.comparison.limits
         value = self.key_text(limit.value)
-        type_ = self.type_of(computed.probe)
+        type_ = computed.type
+        if type_ not in _WRITTEN_ONCE:
+            type_ = self.type_of(computed.probe)
         if value is None or type_ not in _WRITTEN_ONCE:
             return False
         values = self.told(value, type_)

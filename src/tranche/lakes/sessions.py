@@ -18,6 +18,8 @@ TIDYING = "tranche-tidying"
 """The name of the threads in which sessions are made what they were."""
 _ZONE = "spark.sql.session.timeZone"
 _VIEWS = "SHOW VIEWS IN spark_catalog.default"
+_HIDDEN = "*********(redacted)"
+"""What Spark shows of a setting that may be a secret."""
 _COMMENT = re.compile(r"\s+|--[^\n]*(\n|$)|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _HARMLESS = {
@@ -44,7 +46,7 @@ class Sessions:
         if session is None:
             session = self._make()
             if self._first is None:
-                self._first = dict(session.conf.getAll)
+                self._first = settings_of(session)
         session.conf.set(_ZONE, time_zone)
         return session
 
@@ -58,7 +60,7 @@ class Sessions:
             first = self._first or {}
             for view in session.sql(_VIEWS).collect():
                 session.catalog.dropTempView(view["viewName"])
-            now = dict(session.conf.getAll)
+            now = settings_of(session)
             for name in now.keys() - first.keys():
                 session.conf.unset(name)
             for name, value in first.items():
@@ -66,6 +68,13 @@ class Sessions:
                     session.conf.set(name, value)
             with self._lock:
                 self._free.append(session)
+
+
+def settings_of(session: SparkSession) -> dict[str, str]:
+    """All settings, from one question: `conf.getAll` asks for each by itself."""
+    shown = {row["key"]: row["value"] for row in session.sql("SET").collect()}
+    hidden = {name: session.conf.get(name) for name in shown if shown[name] == _HIDDEN}
+    return shown | {name: value for name, value in hidden.items() if value is not None}
 
 
 def leaves_no_trace(statements: Iterable[str]) -> bool:

@@ -25,6 +25,7 @@ from tranche.lakes.iceberg import (
     at_snapshot,
     existing_columns,
     has_snapshot,
+    in_few_words,
     in_keys,
     key_files,
     key_rows,
@@ -393,8 +394,8 @@ class SliceWriter:
     def seen(self, before: TableFacts | None = None) -> Written:
         """What the table says of a commit that was made to it."""
         found: Snapshot | None = None
-        if before is not None and before.snapshot is not None and self.several:
-            found = self.next_commit_of_keys(before.snapshot)
+        if before is not None and self.several:
+            found = self.next_commit_of_keys(before)
         elif before is not None:
             found = self.next_commit(before)
         if found is None:
@@ -416,18 +417,26 @@ class SliceWriter:
         snapshot, at = found
         return Snapshot(snapshot, before.snapshot, {ADDED: str(self.watch.rows)}, at)
 
-    def next_commit_of_keys(self, before: str) -> Snapshot | None:
-        """The same for several keys, whose rows are counted at the same time."""
+    def next_commit_of_keys(self, before: TableFacts) -> Snapshot | None:
+        """The commit that replaced several keys, whose rows are counted at the same time."""
+        if before.sums_up(len(self.target.keys)):
+            with in_few_words(self.session):
+                said = staged_snapshot(self.session, self.table, self.commit)
+            self.key_rows = None if said.rows_by_key is None else (said.id, said.rows_by_key)
+            return said
+        if before.snapshot is None:
+            return None
         # Read before it is asked who has committed, so that it is of this commit if nobody else has.
         files = key_files(self.session, self.table, self.target.keys)
-        asked = Meanwhile(lambda: only_commit_since(self.session, self.table, before))
+        since = before.snapshot
+        asked = Meanwhile(lambda: only_commit_since(self.session, self.table, since))
         rows = rows_in(self.session, files)
         found = asked.answer()
         if found is None:
             return None
         snapshot, at = found
         self.key_rows = snapshot, rows
-        return Snapshot(snapshot, before, {}, at)
+        return Snapshot(snapshot, since, {}, at)
 
     def picked(self, staged: Snapshot) -> Written:
         if self.unchanged(staged):

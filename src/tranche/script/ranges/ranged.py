@@ -50,6 +50,12 @@ _WAYS = ((True, True, True), (False, True, True), (False, False, True), (False, 
 look at the key of the query around them."""
 _MARK = re.compile(rf"(?P<kind>{HOLE}|{IMPLIED}|{EXACT}|{BAND})(?P<number>\d+)_")
 
+_NAME = r"(?:\w+|`[^`]+`)(?:\s*\.\s*(?:\w+|`[^`]+`))*"
+_CAST = re.compile(
+    rf"\s*(?:{_NAME}\s*::\s*(?P<short>\w+)|CAST\s*\(\s*{_NAME}\s+AS\s+(?P<long>\w+)\s*\))\s*",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Computed:
@@ -60,6 +66,14 @@ class Computed:
     comparison: Comparison
     probe: Statement
     """A query whose one column is it, to see of which type it is."""
+
+    @property
+    def type(self) -> str | None:
+        """Its type, where the text says it."""
+        column = self.comparison.column
+        if not all(isinstance(part, Text) for part in column):
+            return None
+        return cast_type("".join(part.text for part in column if isinstance(part, Text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,3 +294,15 @@ def _check(tokens: list[Token]) -> None:
     for token, following in pairwise(tokens):
         if token.text.lower() in RANDOM and following.token_type is T.L_PAREN:
             raise Shapeless(f"{token.text.lower()}(), which gives other values each time")
+
+
+def cast_type(text: str) -> str | None:
+    """The type of a column that is cast, as it is written.
+
+    >>> cast_type("o.at::date"), cast_type("CAST(`at` AS DATE)")
+    ('date', 'date')
+    >>> cast_type("at"), cast_type("a + b::date"), cast_type("a::decimal(9, 2)")
+    (None, None, None)
+    """
+    found = _CAST.fullmatch(text)
+    return None if found is None else (found["short"] or found["long"]).lower()
