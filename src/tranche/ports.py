@@ -54,7 +54,7 @@ class Work:
     @property
     def compares(self) -> bool:
         """Whether it may matter that the rows are those of an earlier time."""
-        return self.past is None or bool(self.past)
+        return self.step.is_read and (self.past is None or bool(self.past))
 
 
 @dataclass(frozen=True, slots=True)

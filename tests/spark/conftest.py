@@ -59,6 +59,9 @@ class Bench:
     schema: str
     tests: dict[str, str] = field(default_factory=dict)
     """Data tests by script: the text of each by its name."""
+    is_read: bool = True
+    """Whether it is as if other scripts read what is made: otherwise nobody asks whether it has
+    changed."""
 
     def plan(self, text: str, **request: Any) -> Plan:
         settings = self.engine._settings
@@ -75,7 +78,9 @@ class Bench:
         )
         project = Project(settings=settings, scripts=(script,))
         asked = Request(**{"target": "script", "fire_time": NOON, **request})
-        return build_plan(project, asked, MemoryStore())
+        plan = build_plan(project, asked, MemoryStore())
+        steps = (replace(step, is_read=self.is_read) for step in plan.steps)
+        return replace(plan, steps=tuple(steps))
 
     def run(self, text: str, attempt: str | None = None, **request: Any) -> Written:
         return self.tried(text, attempt, **request)[1]

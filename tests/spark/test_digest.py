@@ -128,7 +128,8 @@ class Runs:
         self.header = SCRIPT.replace("@t", f"@t{words}")
         self.store = MemoryStore()
 
-    def __call__(self, query: str) -> str | None:
+    def __call__(self, query: str, *, is_read: bool = True) -> str | None:
+        self.bench.is_read = is_read
         step, _ = self.bench.ran(f"{self.header}{query}", self.store, partition="2026-05-16")
         assert step.record.status == "succeeded", step.record.error
         asset = f"lake://main/{self.bench.schema}.t"
@@ -184,3 +185,12 @@ def test_a_merge_after_others_makes_the_slice_another(bench: Bench) -> None:
     run = Runs(bench, " key=id")
     first, second = run(ROWS), run("SELECT 3 AS id, 'c' AS name")
     assert run(ROWS) == second != first
+
+
+def test_what_nobody_reads_is_not_looked_at(bench: Bench) -> None:
+    run = Runs(bench)
+    run(ROWS)
+    alone = run(OTHERS, is_read=False)
+    assert alone is not None and not is_of_rows(alone)
+    # Until somebody does.
+    assert run(f"{OTHERS} ORDER BY id") == alone

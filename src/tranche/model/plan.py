@@ -68,6 +68,8 @@ class Step:
     verdict: Verdict = "run"
     reason: str | None = None
     """Why it is skipped, or why it cannot work."""
+    is_read: bool = True
+    """Whether another script reads what it makes, as far as is known."""
 
     @property
     def keys(self) -> tuple[str | None, ...]:

@@ -269,6 +269,7 @@ class BackfillPlanner:
         chunks: Iterable[Sequence[str | None]] = (
             [[None]] if whole else [keys[n : n + size] for n in range(0, len(keys), size)]
         )
+        is_read = self.graph.is_read(script.name)
         for chunk in chunks:
             self.steps.append(
                 Step(
@@ -277,6 +278,7 @@ class BackfillPlanner:
                     slice=tuple(slice_key(self.graph, script, key) for key in chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
+                    is_read=is_read,
                 )
             )
         self.keys[script.name] = list(keys)

@@ -32,6 +32,10 @@ class Graph:
         made = script.asset if script is not None else None
         return asset if made is None else made
 
+    def is_read(self, name: str) -> bool:
+        """Whether a script reads or waits for what another makes."""
+        return any(name in upstream for upstream in self.upstream.values())
+
     def ancestors(self, names: Iterable[str]) -> frozenset[str]:
         return _closure(names, self.upstream)
 

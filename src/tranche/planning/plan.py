@@ -141,6 +141,7 @@ class _Planner:
         self.keys[script.name] = keys
         names = {need.name for need in needs}
         positions = tuple(step.position for step in self.steps if step.script.name in names)
+        is_read = self.graph.is_read(script.name)
         for slice_ in self.slices(script, keys or [decision.partition]):
             if len(slice_) == 1:
                 arguments = self.arguments(script, slice_[0]) if arguments else arguments
@@ -153,6 +154,7 @@ class _Planner:
                     arguments=arguments,
                     verdict=decision.verdict,
                     reason=decision.reason,
+                    is_read=is_read,
                 )
             )
 

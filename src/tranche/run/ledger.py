@@ -150,8 +150,11 @@ def past(step: Step, state: StateReader) -> tuple[Materialization, ...]:
 
 
 def standing(step: Step, state: StateReader) -> Mapping[str, Materialization]:
-    """The latest success of those keys of a slice of several that were there before."""
-    if not step.is_range or step.script.asset is None:
+    """The latest success of those keys of a slice of several that were there before.
+
+    They are of interest only if somebody reads them.
+    """
+    if not step.is_range or step.script.asset is None or not step.is_read:
         return {}
     found = state.standing(str(step.script.asset), step.keys)
     ids = [each.materialization for each in found.values() if each.materialization is not None]

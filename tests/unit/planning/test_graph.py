@@ -34,6 +34,7 @@ def test_edges(project: Make) -> None:
     producer = graph.producer(LakeTable("main", "b"))
     assert producer is not None and producer.name == "b"
     assert graph.producer(LakeTable("main", "source")) is None
+    assert [name for name in sorted(DIAMOND) if graph.is_read(name)] == ["a", "b", "c"]
 
 
 def test_order_is_upstream_first_then_by_name(project: Make) -> None:
