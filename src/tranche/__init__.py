@@ -5,6 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tranche.model.mapping import (
+    All,
+    AllBefore,
+    AllowedKeys,
+    FanOut,
+    FixedKey,
+    Identity,
+    Last,
+    Offset,
+    Product,
+    Rollup,
+    StartOfDay,
+    StartOfHour,
+    StartOfMonth,
+    StartOfQuarter,
+    StartOfWeek,
+    StartOfYear,
+    Trailing,
+)
 from tranche.model.partitioning import (
     Composite,
     Daily,
@@ -21,13 +40,30 @@ if TYPE_CHECKING:
     from tranche.open_lake import OpenLake
 
 __all__ = [
+    "All",
+    "AllBefore",
+    "AllowedKeys",
     "Composite",
     "Daily",
     "Dynamic",
+    "FanOut",
+    "FixedKey",
     "Hourly",
+    "Identity",
+    "Last",
     "Monthly",
+    "Offset",
+    "Product",
     "Quarterly",
+    "Rollup",
+    "StartOfDay",
+    "StartOfHour",
+    "StartOfMonth",
+    "StartOfQuarter",
+    "StartOfWeek",
+    "StartOfYear",
     "Static",
+    "Trailing",
     "Weekly",
     "Yearly",
     "lake",

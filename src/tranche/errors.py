@@ -21,7 +21,8 @@ The tree::
     │   ├── UnknownTimeZone
     │   ├── BadKind
     │   ├── BadFormat                a format that does not identify its period
-    │   └── BadBound                 a start or end that is no date and no key
+    │   ├── BadBound                 a start or end that is no date and no key
+    │   └── MapperRejected           a mapper that does not fit the partitionings at its ends
     ├── ResolutionError              a run for which no key can be found
     │   ├── PayloadMissing           dynamic, and the run has no payload
     │   ├── PayloadKeyMissing        dynamic, and the payload has nothing at the path
@@ -178,6 +179,10 @@ class BadFormat(PartitioningError):
 
 class BadBound(PartitioningError):
     """A start or end that is no date and no key."""
+
+
+class MapperRejected(PartitioningError):
+    """A mapper that does not fit the partitionings at its ends, or its own arguments."""
 
 
 class ResolutionError(TrancheError):

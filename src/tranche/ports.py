@@ -233,6 +233,12 @@ class PartitionReader(Protocol):
         """A page in order of ordinal, then key; `start` and `end` bound ordinals as [start, end)."""
         ...
 
+    def standing(
+        self, asset: str, keys: Sequence[str | None]
+    ) -> Mapping[str | None, PartitionState]:
+        """Where these keys of an asset stand; those that nobody ever tried are missing."""
+        ...
+
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         """How many keys of each asset stand at each status."""
         ...
@@ -271,12 +277,6 @@ class StateReader(PartitionReader, Protocol):
 
     def violations(self, materialization: str) -> Sequence[DataTestResult]:
         """The tests of an entry that something violated, with their samples."""
-        ...
-
-    def standing(
-        self, asset: str, keys: Sequence[str | None]
-    ) -> Mapping[str | None, PartitionState]:
-        """Where these keys of an asset stand; those that nobody ever tried are missing."""
         ...
 
     def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,12 @@ class StoreReadBesides(SqlStore):
     def partitions(self, asset: str, **page: Any) -> Sequence[PartitionState]:
         with self._reader() as reader:
             return reader.partitions(asset, **page)
+
+    def standing(
+        self, asset: str, keys: Sequence[str | None]
+    ) -> Mapping[str | None, PartitionState]:
+        with self._reader() as reader:
+            return reader.standing(asset, keys)
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         with self._reader() as reader:

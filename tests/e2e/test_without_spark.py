@@ -254,7 +254,37 @@ def test_graphs_keep_the_token(shell: Shell) -> None:
         assert done.returncode == 0
         assert "in/{partition}.json" in done.stdout
     graph = shell.json("graph")
-    assert {"from": "lake://main/a", "to": "b", "triggers": True} in graph["edges"]
+    edge = {"from": "lake://main/a", "to": "b", "triggers": True, "map": "identity"}
+    assert edge in graph["edges"]
+
+
+def test_graphs_show_how_keys_are_mapped(shell: Shell) -> None:
+    shell.write("pipelines/a.sql", DAILY.format(name="a", on=""))
+    shell.write(
+        "pipelines/m.sql",
+        "-- pipeline\n-- on lake://main/a\n-- partitioned monthly\n"
+        "-- materialize lake://main/m\nSELECT count(*) AS n FROM a",
+    )
+    assert "⚡ lake://main/a  (rollup)" in shell.tranche("graph").stdout
+    assert '==>|"rollup"|' in shell.tranche("graph", "-f", "mermaid").stdout
+    assert '[style=bold, label="rollup"]' in shell.tranche("graph", "-f", "dot").stdout
+    edge = {"from": "lake://main/a", "to": "m", "triggers": True, "map": "rollup"}
+    assert edge in shell.json("graph")["edges"]
+
+
+def test_keys_that_do_not_hang_together_are_a_fault(shell: Shell) -> None:
+    shell.write("pipelines/a.sql", DAILY.format(name="a", on=""))
+    shell.write(
+        "pipelines/r.sql",
+        '-- pipeline\n-- partitioned static keys="us,eu"\n-- on lake://main/a\n'
+        "-- materialize lake://main/r\nSELECT 1 AS n",
+    )
+    done = shell.tranche("check")
+    assert done.returncode == 1
+    assert (
+        "pipelines/r.sql:3: lake://main/a: daily keys feed static ones" in done.stderr + done.stdout
+    )
+    assert shell.tranche("run", "r", "--partition", "us").returncode != 0
 
 
 def test_a_state_of_a_newer_version_is_refused(shell: Shell) -> None:

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tranche.cli.views import script_view
+from tranche.model.mapping import Identity
 from tranche.model.project import Project
+from tranche.model.script import Script
+from tranche.planning.graph import build_graph
+from tranche.planning.links import Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,13 @@ class Edge:
     source: str
     target: str
     triggers: bool = False
+    mapper: str | None = None
+    """How keys of the data become keys of the script, where both have some."""
+
+    @property
+    def label(self) -> str:
+        """What an arrow says: nothing where keys stay as they are."""
+        return "" if self.mapper in (None, str(Identity())) else str(self.mapper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +44,32 @@ def picture(project: Project) -> Picture:
     made = dict.fromkeys(str(asset) for script in project.scripts for asset in script.writes)
     edges: dict[Edge, None] = {}
     sources: dict[str, None] = {}
+    links = Links(build_graph(project.scripts))
     for script in project.scripts:
+        mappers = _mappers(links, script)
         awaited = {str(trigger.asset) for trigger in script.triggers_on()}
         for asset in dict.fromkeys(
             [*(str(t.asset) for t in script.triggers_on()), *map(str, script.reads)]
         ):
             if asset not in made:
                 sources[asset] = None
-            edges[Edge(asset, script.name, asset in awaited)] = None
+            edges[Edge(asset, script.name, asset in awaited, mappers.get(asset))] = None
         for asset in map(str, script.writes):
             edges[Edge(script.name, asset)] = None
     names = tuple(script.name for script in project.scripts)
     return Picture(names, tuple(made), tuple(sources), tuple(edges))
 
 
+def _mappers(links: Links, script: Script) -> dict[str, str]:
+    """The mapping from each asset that a script reads or waits for, written or inferred."""
+    written = {str(t.asset): str(t.mapper) for t in script.triggers_on() if t.mapper is not None}
+    known = {str(link.asset): str(link.mapper) for link in links.of(script) if link.mapper}
+    return written | known
+
+
 def as_text(project: Project) -> Iterable[str]:
     """One block per script: what goes in, what comes out."""
+    labels = {(edge.source, edge.target): edge.label for edge in picture(project).edges}
     for script in project.scripts:
         view = script_view(script)
         about = [view["partitioning"], view["strategy"]]
@@ -56,7 +77,8 @@ def as_text(project: Project) -> Iterable[str]:
         yield f"{script.name}{f'  ({described})' if described else ''}"
         awaited = set(view["on"])
         for asset in dict.fromkeys([*view["on"], *view["reads"]]):
-            yield f"  {'⚡' if asset in awaited else '←'} {asset}"
+            label = labels.get((asset, script.name), "")
+            yield f"  {'⚡' if asset in awaited else '←'} {asset}{f'  ({label})' if label else ''}"
         for asset in view["writes"]:
             yield f"  → {asset}"
         for test in view["tests"]:
@@ -77,7 +99,8 @@ def as_mermaid(project: Project) -> Iterable[str]:
         yield f'  {ids[node]}[("{_mermaid(node)}")]'
     for edge in drawn.edges:
         arrow = "==>" if edge.triggers else "-->"
-        yield f"  {ids[edge.source]} {arrow} {ids[edge.target]}"
+        label = f'|"{_mermaid(edge.label)}"|' if edge.label else ""
+        yield f"  {ids[edge.source]} {arrow}{label} {ids[edge.target]}"
 
 
 def as_dot(project: Project) -> Iterable[str]:
@@ -91,7 +114,9 @@ def as_dot(project: Project) -> Iterable[str]:
     for node in drawn.assets:
         yield f"  {_dot(node)} [shape=cylinder];"
     for edge in drawn.edges:
-        style = " [style=bold]" if edge.triggers else ""
+        about = ["style=bold"] if edge.triggers else []
+        about += [f"label={_dot(edge.label)}"] if edge.label else []
+        style = f" [{', '.join(about)}]" if about else ""
         yield f"  {_dot(edge.source)} -> {_dot(edge.target)}{style};"
     yield "}"
 
@@ -103,7 +128,12 @@ def as_json(project: Project) -> dict[str, Any]:
         "assets": list(drawn.assets),
         "sources": list(drawn.sources),
         "edges": [
-            {"from": edge.source, "to": edge.target, "triggers": edge.triggers}
+            {
+                "from": edge.source,
+                "to": edge.target,
+                "triggers": edge.triggers,
+                "map": edge.mapper,
+            }
             for edge in drawn.edges
         ],
     }

@@ -27,7 +27,7 @@ from tranche.errors import KeyRejected, PartitioningError
 from tranche.model.partitioning_calendar import Window
 from tranche.model.partitioning_named import Dynamic, Static
 from tranche.model.partitioning_range import KeyRange
-from tranche.model.partitioning_text import shown
+from tranche.model.partitioning_text import join_segments, shown, split_segments
 from tranche.model.partitioning_time import (
     Daily,
     Hourly,
@@ -120,23 +120,16 @@ class Composite:
             raise self._rejected(given, f"it has {len(given)} of {len(self.dimensions)} segments")
         if not all(isinstance(each, str) for each in given):
             raise self._rejected(given, "a segment is text")
-        return "|".join(each.replace("\\", "\\\\").replace("|", "\\|") for each in given)
+        return join_segments(given)
 
     def split(self, key: str) -> tuple[str, ...]:
         """The segments of a key, the reverse of `join`; `parse` looks at each of them too."""
         if not isinstance(key, str):
             raise self._rejected(key, "a key is text")
-        segments = [""]
-        chars = iter(key)
-        for char in chars:
-            if char == "|":
-                segments.append("")
-                continue
-            if char == "\\":
-                char = next(chars, "")
-                if char not in ("|", "\\"):
-                    raise self._rejected(key, "a backslash stands before a | or a backslash only")
-            segments[-1] += char
+        try:
+            segments = split_segments(key)
+        except KeyRejected:
+            raise self._rejected(key, "a backslash stands before a | or a backslash only") from None
         if len(segments) != len(self.dimensions):
             raise self._rejected(key, f"it has {len(segments)} of {len(self.dimensions)} segments")
         return tuple(segments)

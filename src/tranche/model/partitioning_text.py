@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from tranche.errors import KeyRejected
+
 #: Characters of the longest key.
 LONGEST = 1000
 
@@ -40,3 +44,36 @@ def option(name: str, value: object) -> str:
     """
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'{name}="{text}"'
+
+
+def join_segments(segments: Iterable[str]) -> str:
+    r"""The key of several segments; a ``|`` or a backslash within one gets a backslash.
+
+    >>> print(join_segments(["a|b", "c"]))
+    a\|b|c
+    """
+    return "|".join(each.replace("\\", "\\\\").replace("|", "\\|") for each in segments)
+
+
+def split_segments(key: str) -> list[str]:
+    r"""The segments of a key, the reverse of `join_segments`, or KeyRejected.
+
+    >>> split_segments(r"a\|b|c")
+    ['a|b', 'c']
+    """
+    segments = [""]
+    chars = iter(key)
+    for char in chars:
+        if char == "|":
+            segments.append("")
+            continue
+        if char == "\\":
+            char = next(chars, "")
+            if char not in ("|", "\\"):
+                raise KeyRejected(
+                    f"{shown(key)} is no key of several segments: a backslash stands before a | or"
+                    " a backslash only",
+                    r"write \\ for a backslash",
+                )
+        segments[-1] += char
+    return segments

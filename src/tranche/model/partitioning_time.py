@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from tranche.errors import BadBound, KeyRejected, PartitioningError
-from tranche.model.partitioning_calendar import Calendar, Extent, Window
+from tranche.model.partitioning_calendar import Calendar, Extent, Label, Run, Window
 from tranche.model.partitioning_format import DEFAULTS, compile_format
 from tranche.model.partitioning_range import KeyRange
 from tranche.model.partitioning_text import option, shown
@@ -191,6 +191,25 @@ class TimePartitioning:
                 "ask for keys up to an end, or give now to stop at the last complete one",
             )
         return KeyRange(calendar, calendar.runs(Extent(since, until)), tuple(warnings))
+
+    def beginning_in(self, start: datetime, end: datetime) -> KeyRange:
+        """The keys within the partitioning's bounds that begin at `start` or later, before `end`.
+
+        >>> from datetime import UTC
+        >>> march = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
+        >>> Weekly().beginning_in(*march)
+        KeyRange('2026-W10' … '2026-W14', 5 keys)
+        """
+        calendar = self._calendar
+        own = self._own
+        since, until = max(own.since, to_instant(start)), min(own.until, to_instant(end))
+        runs = calendar.runs(Extent(since, until))
+        if runs:
+            first, last, offset = runs[0]
+            if calendar.extent(Label(first, offset)).since < since:
+                left = (Run(first + 1, last, offset),) if first < last else ()
+                runs = (*left, *runs[1:])
+        return KeyRange(calendar, runs)
 
     @property
     def _calendar(self) -> Calendar:

@@ -45,6 +45,8 @@ class SliceKey:
     partition: str | None = None
     ordinal: datetime | None = None
     inputs: tuple[InputKey, ...] = ()
+    awaits: tuple[InputKey, ...] = ()
+    """What it waits for and does not read."""
 
 
 _WHOLE = (SliceKey(),)

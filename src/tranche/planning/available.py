@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tranche.model.mapping import Mapper
 from tranche.model.partitioning import Composite
 from tranche.model.script import Script
 
@@ -18,9 +17,7 @@ def not_built_yet(script: Script) -> str | None:
     if isinstance(partitioning, Composite):
         return "partitionings of several dimensions cannot be run yet"
     for trigger in script.triggers_on():
-        for name in ("wait", "deadline", "on_rerun"):
+        for name in ("deadline", "on_rerun"):
             if getattr(trigger, name) is not None:
                 return f"{name}= of an 'on' line cannot be honoured yet"
-        if trigger.mapper not in (None, Mapper("identity"), Mapper("all")):
-            return f"the mapping {trigger.mapper} cannot be applied yet"
     return None

@@ -17,20 +17,15 @@ from tranche.model.plan import Plan, Request, Step
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import running_backfills
+from tranche.planning.arguments import Arguments, check_arguments
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
-from tranche.planning.plan import (
-    Arguments,
-    Separates,
-    carries_over,
-    check_arguments,
-    check_whole,
-    slice_key,
-)
-from tranche.planning.resolve import within_bounds
+from tranche.planning.links import Link, Links
+from tranche.planning.plan import Separates
 from tranche.planning.stale import stale_keys
 from tranche.planning.targets import find_target
-from tranche.planning.universe import asked_keys, with_lookback
+from tranche.planning.universe import asked_keys, in_order, inside, with_lookback
+from tranche.planning.waiting import Arrivals
 from tranche.ports import StateReader
 
 
@@ -149,6 +144,8 @@ class BackfillPlanner:
         """The keys of each script that the range has, whether they run or not."""
         self.reasons: dict[str, dict[str, str]] = {}
         """Why keys of each script are stale."""
+        self.links = Links(graph)
+        self.arrivals = Arrivals(graph, state, self.keys)
 
     def plan(
         self, asset: str, keys: Sequence[str], standing: Mapping[Why, int], warnings: Iterable[str]
@@ -205,16 +202,18 @@ class BackfillPlanner:
             return
         try:
             self.check(script)
+            links = self.links.from_(script, needs)
             rule = script.partitioning
             if rule is None:
-                if running:
-                    check_whole(self.graph, script, running)
+                fed = [link for link in links if link.producer.name in running]
+                if any(link.feeds_whole(self.keys[link.producer.name]) for link in fed):
                     self.add(script, [], [])
                 return
-            asked = self.carried(script, rule, {name: self.asked[name] for name in needs})
-            fresh = self.fresh(script, rule)
+            asked = list(self.carried(script, rule, links, self.asked))
+            fresh = self.carried(script, rule, links, self.keys)
             standing = self.standing(script, rule, asked)
             keys = [key for key in asked if key in fresh or standing[key] != "succeeded"]
+            keys = self.ready(script, keys, links)
             if not self.request.exact:
                 keys = with_lookback(rule, keys)
             self.add(script, keys, asked)
@@ -223,9 +222,24 @@ class BackfillPlanner:
 
     def fresh(self, script: Script, rule: Partitioning) -> set[str]:
         """The keys of a script that are made of keys that run."""
-        upstream = sorted(self.graph.upstream[script.name])
-        running = {name: self.keys[name] for name in upstream if name in self.keys}
-        return set(self.carried(script, rule, running))
+        links = self.links.from_(script, self.keys)
+        return set(self.carried(script, rule, links, self.keys))
+
+    def ready(self, script: Script, keys: Sequence[str], links: Sequence[Link]) -> list[str]:
+        """The keys without those that must wait for something that nobody makes here."""
+        if script.annotations.trigger_all:
+            links = self.links.of(script)
+        asking = [link for link in links if link.trigger is not None]
+        if not asking or not (
+            script.annotations.trigger_all or any(link.wait != "any" for link in asking)
+        ):
+            return list(keys)
+        waiting = self.arrivals.waiting(script, dict.fromkeys(keys, asking))
+        if waiting:
+            first, reason = next(iter(waiting.items()))
+            others = f" and {len(waiting) - 1:,} more keys" if len(waiting) > 1 else ""
+            self.warnings.append(f"{script.label} {first}{others} cannot follow yet: {reason}")
+        return [key for key in keys if key not in waiting]
 
     def check(self, script: Script) -> None:
         missing = not_built_yet(script)
@@ -233,24 +247,28 @@ class BackfillPlanner:
             raise UsageError(missing)
 
     def carried(
-        self, script: Script, rule: Partitioning, keys: Mapping[str, Sequence[str]]
-    ) -> list[str]:
-        """The keys of scripts, as the one that follows them has them."""
+        self,
+        script: Script,
+        rule: Partitioning,
+        links: Sequence[Link],
+        keys: Mapping[str, Sequence[str]],
+    ) -> dict[str, None]:
+        """The keys that keys of what is upstream feed, as the script that follows has them."""
         found: dict[str, None] = {}
-        for name, given in keys.items():
-            upstream = self.graph.scripts[name].partitioning
-            if upstream is None:
-                continue
-            for key in given:
-                if not carries_over(upstream, rule, key):
-                    raise MappingMissing(
-                        f"{self.graph.scripts[name].label} is {upstream.kind} and {script.label}"
-                        f" is {rule.kind}: the key {key!r} does not carry over",
-                        "mappings between different partitionings cannot be applied yet",
-                    )
-                if not isinstance(rule, TimePartitioning) or within_bounds(rule, key):
-                    found[key] = None
-        return list(found)
+        for link in links:
+            fed = link.fed(keys.get(link.producer.name, ()))
+            if link.trigger is not None and (fed.rejected or fed.every) and not fed.keys:
+                reason = (
+                    fed.rejected[0].what
+                    if fed.rejected
+                    else f"map={link.mapper} makes every key of it depend on each"
+                )
+                raise MappingMissing(
+                    f"{link.asset} does not say which keys of {script.label} to fill: {reason}",
+                    f"backfill {script.label} by itself",
+                )
+            found.update(dict.fromkeys(key for key in fed.keys if inside(rule, key)))
+        return dict.fromkeys(in_order(rule, found)) if len(links) > 1 else found
 
     def add(self, script: Script, keys: Sequence[str], asked: Sequence[str]) -> None:
         self.asked[script.name] = list(asked)
@@ -275,7 +293,7 @@ class BackfillPlanner:
                 Step(
                     position=len(self.steps),
                     script=script,
-                    slice=tuple(slice_key(self.graph, script, key) for key in chunk),
+                    slice=tuple(self.links.slice_key(script, key) for key in chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
                     is_read=is_read,

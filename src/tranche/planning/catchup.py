@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tranche.errors import TrancheError
 from tranche.model.backfill import BackfillRequest, CatchupPlan, Caught
-from tranche.model.partitioning import Dynamic, Partitioning, TimePartitioning
+from tranche.model.partitioning import Dynamic, TimePartitioning
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
 from tranche.planning.backfill import BackfillPlanner, counts_of, find_script, rule_of
 from tranche.planning.graph import Graph, build_graph
-from tranche.planning.plan import Separates, carries_over
+from tranche.planning.plan import Separates
 from tranche.planning.scheduled import Moves, schedule_of
 from tranche.planning.universe import asked_keys, with_lookback
 from tranche.ports import StateReader
@@ -104,7 +104,7 @@ class _Catching:
         standing = self.planner.standing(script, rule, free)
         fresh = self.planner.fresh(script, rule)
         lacking = [key for key in free if standing[key] != "succeeded" or key in fresh]
-        keys = self.due(script, rule, lacking)
+        keys = self.due(script, lacking)
         waiting = len(lacking) - len(keys)
         fires = self.fires(script, keys)
         if not self.request.exact:
@@ -121,22 +121,20 @@ class _Catching:
         )
         self.planner.add(script, keys, asked)
 
-    def due(self, script: Script, rule: Partitioning, keys: Sequence[str]) -> list[str]:
+    def due(self, script: Script, keys: Sequence[str]) -> list[str]:
         """The keys for which there is something upstream that would have started their run."""
-        there: list[set[str]] = []
-        for trigger in script.triggers_on():
-            name = self.graph.producers.get(trigger.asset)
-            upstream = self.graph.scripts[name] if name is not None else None
-            if upstream is None or upstream.partitioning is None:
-                continue
-            same = [key for key in keys if carries_over(upstream.partitioning, rule, key)]
-            standing = self.planner.standing(upstream, upstream.partitioning, same)
-            running = set(self.planner.keys.get(upstream.name, ()))
-            there.append({key for key in same if key in running or standing[key] == "succeeded"})
-        if not there:
+        arrivals = self.planner.arrivals
+        links = [
+            link
+            for link in self.planner.links.of(script)
+            if link.trigger is not None and link.mapping is not None
+        ]
+        if not links:
             return list(keys)
+        for link in links:
+            arrivals.look_up(link, keys)
         enough = all if script.annotations.trigger_all else any
-        return [key for key in keys if enough(key in found for found in there)]
+        return [key for key in keys if enough(arrivals.content(link, key) for link in links)]
 
     def fires(self, script: Script, keys: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The fires of the schedule whose runs these keys would have been in."""

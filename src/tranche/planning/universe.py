@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -62,6 +62,19 @@ def with_lookback(rule: Partitioning | TimePartitioning, keys: Sequence[str]) ->
             if back == 0 or within_bounds(rule, earlier):
                 found[earlier] = rule.ordinal(earlier)
     return sorted(found, key=lambda key: found[key])
+
+
+def inside(rule: Partitioning, key: str) -> bool:
+    """Whether a key lies within the bounds of its partitioning, if that has some."""
+    return not isinstance(rule, TimePartitioning) or within_bounds(rule, key)
+
+
+def in_order(rule: Partitioning, keys: Iterable[str]) -> tuple[str, ...]:
+    """Keys of time by time, others as they come, each once."""
+    each = dict.fromkeys(keys)
+    if isinstance(rule, TimePartitioning) and len(each) > 1:
+        return tuple(sorted(each, key=rule.ordinal))
+    return tuple(each)
 
 
 def check_order(rule: TimePartitioning, start: str | None, end: str | None) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from tranche.errors import Fault, Place
 from tranche.model.project import Project, Settings
 from tranche.model.script import Script
-from tranche.planning.graph import graph_faults
+from tranche.planning.graph import build_graph, graph_faults
+from tranche.planning.links import mapping_faults
 from tranche.project.cache import ScriptCache
 from tranche.project.config import PIPELINES
 from tranche.project.data_tests import with_data_tests
@@ -39,6 +40,7 @@ def load_project(settings: Settings) -> Project:
     faults += tested.faults
     faults += _same_names(scripts)
     faults += graph_faults(scripts)
+    faults += mapping_faults(build_graph(scripts))
     paths = {fault.place.path for fault in faults}
     broken |= {script.name for script in scripts if script.path in paths}
     return Project(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from tranche.model.plan import Plan, Step
+from tranche.model.asset import AssetUri
+from tranche.model.plan import InputKey, Plan, Step
 from tranche.model.run import Run, RunStatus, StepRecord
 from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
@@ -80,13 +81,22 @@ class _Runner:
         self.results: dict[int, StepResult] = {}
         self.outcomes: dict[int, dict[str | None, str]] = {}
         """How the keys of a step ended, of steps that tell of them one by one."""
-        self.places: dict[tuple[str, str | None], int] = {
-            (step.script.name, key): step.position
-            for step in plan.steps
-            for key in step.keys
-            if key is not None
-        }
-        """The step that has a key of a script."""
+        self.places: dict[tuple[AssetUri, str], int] = {}
+        """The step that has a key of an asset."""
+        self.makers: dict[AssetUri, list[int]] = {}
+        """The steps that make an asset."""
+        self.wholes: dict[AssetUri, list[int]] = {}
+        """Those of them that have no keys."""
+        for step in plan.steps:
+            for asset in dict.fromkeys((step.script.asset, *step.script.writes)):
+                if asset is None:
+                    continue
+                self.makers.setdefault(asset, []).append(step.position)
+                for key in step.keys:
+                    if key is None:
+                        self.wholes.setdefault(asset, []).append(step.position)
+                    else:
+                        self.places[asset, key] = step.position
         self.interrupts = Interrupts()
         self.unforeseen: list[Exception] = []
         self.warnings: list[str] = []
@@ -196,24 +206,37 @@ class _Runner:
     def stopped(self, step: Step) -> list[KeyOutcome]:
         """The keys of a step that cannot run because of what became of steps before it."""
         found: dict[str | None, KeyOutcome] = {}
-        needs: dict[str, list[int]] = {}
-        for need in step.needs:
-            needs.setdefault(self.plan.steps[need].script.name, []).append(need)
-        for script, positions in needs.items():
-            for key in step.slice:
-                # Where a script has several steps, one of them has the key, and it alone counts.
-                own = self.places.get((script, key.partition))
-                for position in positions if own is None else [own]:
-                    how = self.ended(position, key.partition)
-                    if how in (None, "succeeded") or key.partition in found:
-                        continue
-                    verb = "was skipped" if how == "skipped" else how
-                    found[key.partition] = KeyOutcome(
-                        partition=key.partition,
-                        status="skipped",
-                        error=f"{self.plan.steps[position].script.label} {verb}",
-                    )
+        needs = frozenset(step.needs)
+        for key in step.slice:
+            for needed in (*key.inputs, *key.awaits):
+                position = self.failed_at(needed, needs)
+                if position is None:
+                    continue
+                how = self.ended(position, needed.partition)
+                verb = "was skipped" if how == "skipped" else how
+                found[key.partition] = KeyOutcome(
+                    partition=key.partition,
+                    status="skipped",
+                    error=f"{self.plan.steps[position].script.label} {verb}",
+                )
+                break
         return list(found.values())
+
+    def failed_at(self, needed: InputKey, needs: Collection[int]) -> int | None:
+        """The step that was to make something for another one and did not."""
+        if needed.partition is not None:
+            own = self.places.get((needed.asset, needed.partition))
+            # A key that no step has is there already, or nobody here waits for it.
+            steps = [own] if own is not None else self.wholes.get(needed.asset, [])
+        else:
+            steps = self.makers.get(needed.asset, [])
+        for position in steps:
+            if position in needs and self.ended(position, needed.partition) not in (
+                None,
+                "succeeded",
+            ):
+                return position
+        return None
 
     def ended(self, position: int, key: str | None) -> str | None:
         """How a step ended, for a key if it tells of them; None if it did not have that key."""

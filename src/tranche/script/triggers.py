@@ -8,17 +8,16 @@ from typing import cast
 from croniter import CroniterError, croniter
 
 from tranche.errors import PartitioningError
-from tranche.model.mapping import MAPPER_ARITY, Mapper, MapperArgument
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.trigger import Catchup, OnAsset, OnSchedule, Rerun, Trigger, Wait
+from tranche.script.mappers import parse_mapper
 from tranche.script.materialize import address
-from tranche.script.words import Malformed, Words, read_words, unknown
+from tranche.script.words import Malformed, Words, read_words
 
 _ASSET_OPTIONS = ("map", "wait", "deadline", "on_rerun")
 _SCHEDULE_OPTIONS = ("tz", "offset", "catchup")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _INTEGER = re.compile(r"[+-]?\d+")
-_MAPPER = re.compile(r"\s*([^\W\d]\w*)\s*")
 
 
 def parse_on(text: str, line: int) -> Trigger:
@@ -101,58 +100,3 @@ def _is_cron(text: str) -> bool:
     except CroniterError:
         return False
     return True
-
-
-def parse_mapper(text: str) -> Mapper:
-    """
-    >>> str(parse_mapper("product(identity,start_of_day)"))
-    'product(identity, start_of_day)'
-    """
-    mapper, end = _mapper(text, 0)
-    if text[end:].strip():
-        raise Malformed(f"unexpected {text[end:]!r} in map={text}", "close it after the mapper")
-    return mapper
-
-
-def _mapper(text: str, position: int) -> tuple[Mapper, int]:
-    match = _MAPPER.match(text, position)
-    if match is None:
-        raise Malformed(f"map={text} does not parse", "write map=<mapper>, as in map=start_of_day")
-    name = match[1]
-    if name not in MAPPER_ARITY:
-        raise unknown("mapper", name, MAPPER_ARITY, "map")
-    position = match.end()
-    arguments: list[MapperArgument] = []
-    if text[position : position + 1] == "(":
-        position += 1
-        while True:
-            argument, position = _argument(text, position, nested=name == "product")
-            arguments.append(argument)
-            if position >= len(text):
-                raise Malformed(f"map={text} is not closed", "add )")
-            position += 1
-            if text[position - 1] == ")":
-                break
-    least, most = MAPPER_ARITY[name]
-    if len(arguments) < least or (most is not None and len(arguments) > most):
-        count = (
-            f"{least}" if least == most else f"at least {least}" if most is None else "at most 1"
-        )
-        raise Malformed(f"{name} has {len(arguments)} arguments", f"it takes {count}")
-    if name in ("offset", "trailing", "fan_out"):
-        for item in arguments:
-            if not isinstance(item, str) or not _INTEGER.fullmatch(item):
-                raise Malformed(f"{name}({item}) needs a number", f"write {name}(7)")
-    return Mapper(name, tuple(arguments)), position
-
-
-def _argument(text: str, position: int, *, nested: bool) -> tuple[MapperArgument, int]:
-    if nested:
-        return _mapper(text, position)
-    end = position
-    while end < len(text) and text[end] not in ",)":
-        end += 1
-    value = text[position:end].strip()
-    if not value:
-        raise Malformed(f"map={text} has an empty argument", "give a value")
-    return value, end

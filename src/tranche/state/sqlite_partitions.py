@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
@@ -22,6 +22,8 @@ from tranche.state.sqlite_file import explain_sqlite
 
 _COLUMNS = tuple(field.name for field in fields(PartitionState))
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM partitions WHERE asset = ?"  # noqa: S608
+_AT_ONCE = 500
+"""How many keys one statement asks for."""
 _MOMENTS = ("ordinal", "at")
 
 
@@ -72,6 +74,19 @@ class SqlitePartitions:
             found = self._dated(asset, start, end, after, limit)
         if start is None and end is None and len(found) < limit:
             found += self._undated(asset, after, limit - len(found))
+        return found
+
+    def standing(
+        self, asset: str, keys: Sequence[str | None]
+    ) -> Mapping[str | None, PartitionState]:
+        asset = checks.checked_asset(asset)
+        hashes = [key_hash(checks.checked_key(key)) for key in keys]
+        found: dict[str | None, PartitionState] = {}
+        for start in range(0, len(hashes), _AT_ONCE):
+            page = hashes[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(page))
+            states = self._states(f"{_SELECT} AND partition_hash IN ({marks})", asset, *page)
+            found.update({state.partition: state for state in states})
         return found
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:

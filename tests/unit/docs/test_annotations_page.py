@@ -9,7 +9,7 @@ from pages import page, section
 
 from tranche.model.argument import _ALIASES, TYPES
 from tranche.model.layout import TransformName
-from tranche.model.mapping import MAPPER_ARITY
+from tranche.model.mapping import MAPPERS
 from tranche.model.partitioning_format import _FIELDS, DEFAULTS
 from tranche.script.annotations import WORDS
 from tranche.script.data_tests import _FORMS
@@ -30,7 +30,7 @@ def test_every_annotation_has_a_section(word: str) -> None:
     assert f"-- {word}" in page(PAGE), f"{word} has no example"
 
 
-@pytest.mark.parametrize("mapper", MAPPER_ARITY)
+@pytest.mark.parametrize("mapper", MAPPERS)
 def test_every_mapper_has_a_row(mapper: str) -> None:
     assert f"\n| `{mapper}` |" in section(PAGE, "Mappers")
 

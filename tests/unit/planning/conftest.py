@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -26,9 +26,12 @@ class KnownState:
 
     keys: set[tuple[str, str | None]] = field(default_factory=set)
 
-    def partitions(self, asset: str, *, limit: int) -> list[PartitionState]:
+    def partitions(self, asset: str, *, limit: int, **_: object) -> list[PartitionState]:
         known = [key for name, key in sorted(self.keys, key=str) if name == asset]
         return [state for key in known[:limit] if (state := self.partition(asset, key))]
+
+    def standing(self, asset: str, keys: Sequence[str | None]) -> dict[str | None, PartitionState]:
+        return {key: state for key in keys if (state := self.partition(asset, key))}
 
     def partition(self, asset: str, partition: str | None) -> PartitionState | None:
         if (asset, partition) not in self.keys:

@@ -12,7 +12,6 @@ import pytest
 from tranche.errors import (
     ArgumentRejected,
     KeyRejected,
-    MappingMissing,
     NotPartitioned,
     PayloadMissing,
     StaticKeyMissing,
@@ -20,9 +19,7 @@ from tranche.errors import (
     UnknownTarget,
 )
 from tranche.model.asset import FileSet, LakeTable
-from tranche.model.partitioning import Daily, Dynamic, Hourly, Monthly, Static
 from tranche.model.plan import InputKey, Plan, Step
-from tranche.planning.plan import carries_over
 
 PlanFor = Callable[..., Plan]
 DAY = "2026-05-16"
@@ -186,12 +183,10 @@ def consumer(annotation: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("annotation", "reason"),
     [
-        ("on lake://main/a", "lake://main/z has no partitions and lake://main/a has; write 'on lake://main/a map=all' in pipelines/z.sql to rebuild it from all of them"),
-        ("on lake://main/a; partitioned monthly", "lake://main/a is daily and lake://main/z is monthly: the key '2026-05-16' does not carry over; mappings between different partitionings cannot be applied yet; run the consumer by itself with --only --partition"),
-        ("on lake://main/a; partitioned daily format=%Y%m%d", "lake://main/a is daily and lake://main/z is daily: the key '2026-05-16' does not carry over; mappings between different partitionings cannot be applied yet; run the consumer by itself with --only --partition"),
-        ('on lake://main/a; partitioned static keys="us"', "lake://main/a is daily and lake://main/z is static: the key '2026-05-16' does not carry over; mappings between different partitionings cannot be applied yet; run the consumer by itself with --only --partition"),
-        ("on lake://main/a map=all; partitioned daily", "lake://main/z takes all keys of lake://main/a for each of its own; map=all cannot be applied to a partitioned script yet; run it by itself with --only --partition"),
-        ("on lake://main/a map=rollup; partitioned monthly", "pipelines/z.sql: the mapping rollup cannot be applied yet"),
+        ("on lake://main/a", "lake://main/z has no partitions and lake://main/a has; write 'on lake://main/a map=all' to rebuild it from all of them, or map=last or map=fixed(…) for one of them"),
+        ('on lake://main/a; partitioned static keys="us"', "daily keys feed static ones, and no mapping says how; choose map=all, last or fixed(…)"),
+        ("on lake://main/a map=fan_out; partitioned monthly", "map=fan_out does not fit: from daily to monthly keys, and it goes from longer periods to shorter ones; choose map=start_of_month, rollup, all_before, all, last or fixed(…)"),
+        ("on lake://main/a map=allowed(2026-01-01); partitioned daily", "lake://main/a feeds nothing of lake://main/z: '2026-05-16' is not allowed; the keys are '2026-01-01'"),
         ("on lake://main/a; partitioned daily; $x (int)", "pipelines/z.sql needs the argument $x (int); give it with --arg x=<value>"),
     ],
 )  # fmt: skip
@@ -207,7 +202,7 @@ def test_a_consumer_that_cannot_work_is_its_own_failure(
 def test_a_key_that_the_consumers_zone_skips_fails_the_consumer_only(plan: PlanFor) -> None:
     texts = {
         "a": "partitioned hourly; materialize lake://main/a",
-        "b": "on lake://main/a; partitioned hourly tz=Europe/Paris",
+        "b": "on lake://main/a map=identity; partitioned hourly tz=Europe/Paris",
     }
     found = plan(texts, "a", partition="2026-03-29T02")
     assert [step.verdict for step in found.steps] == ["run", "fail"]
@@ -227,14 +222,12 @@ def test_two_keys_for_one_step(plan: PlanFor) -> None:
     texts = {
         "in/a": "partitioned daily tz=Asia/Tokyo; materialize lake://main/a",
         "in/b": "partitioned daily; materialize lake://main/b",
-        "c": "on lake://main/a; on lake://main/b; partitioned daily; materialize lake://main/c",
+        "c": "on lake://main/a map=identity; on lake://main/b; partitioned daily;"
+        " materialize lake://main/c",
     }
     late = datetime(2026, 5, 16, 20, tzinfo=UTC)
     found = plan(texts, "in", fire_time=late)
-    assert only(found, "c").reason == (
-        "lake://main/c would get two keys: '2026-05-17' from lake://main/a and '2026-05-16' from"
-        " lake://main/b; give one with --partition"
-    )
+    assert only(found, "c").keys == ("2026-05-16", "2026-05-17")
     assert only(plan(texts, "in", fire_time=late, partition=DAY), "c").partition == DAY
 
 
@@ -333,10 +326,8 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
     [
         ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
         ('partitioned d: daily | r: static keys="a"', "partitionings of several dimensions cannot be run yet"),
-        ("on lake://main/x wait=all", "wait= of an 'on' line cannot be honoured yet"),
         ('on lake://main/x deadline="06:00"', "deadline= of an 'on' line cannot be honoured yet"),
         ("on lake://main/x on_rerun=stale", "on_rerun= of an 'on' line cannot be honoured yet"),
-        ("on lake://main/x map=trailing(7)", "the mapping trailing(7) cannot be applied yet"),
     ],
 )  # fmt: skip
 def test_what_is_not_built_yet_says_so(text: str, reason: str, plan: PlanFor) -> None:
@@ -397,31 +388,6 @@ def test_who_gives_no_key_is_told_which_one_it_is(plan: PlanFor) -> None:
 def test_an_unknown_target(plan: PlanFor) -> None:
     with pytest.raises(UnknownTarget, match=r"did you mean 'lake://main/a'\?"):
         plan(CHAIN, "lake://main/aa")
-
-
-@pytest.mark.parametrize(
-    ("upstream", "downstream", "key", "expected"),
-    [
-        (Daily(), Daily(tz="Asia/Tokyo", start="2027-01-01"), DAY, True),
-        (Daily(), Monthly(), DAY, False),
-        (Hourly(), Hourly(tz="Europe/Paris"), "2026-03-29T02", False),
-        (Static(["a", "b"]), Static(["b"]), "b", True),
-        (Static(["a", "b"]), Static(["b"]), "a", False),
-        (Dynamic("$.a"), Dynamic("$.b"), "x", True),
-        (Dynamic("$.a"), Daily(), DAY, False),
-    ],
-)
-def test_which_keys_carry_over(upstream: Any, downstream: Any, key: str, expected: bool) -> None:
-    assert carries_over(upstream, downstream, key) is expected
-
-
-def test_mapping_missing_for_a_target_of_its_own_is_raised(plan: PlanFor) -> None:
-    texts = {
-        "a": CHAIN["a"],
-        "b": "on lake://main/a; partitioned monthly; materialize lake://main/b",
-    }
-    with pytest.raises(MappingMissing):
-        plan(texts, "+b")
 
 
 def test_a_table_keeps_one_kind_of_key(plan: Callable[..., Plan], state: Any) -> None:

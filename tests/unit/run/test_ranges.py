@@ -59,9 +59,13 @@ def bad(*keys: str) -> Callable[[Step], Exception | None]:
 
 
 def filled(
-    engine: MemoryEngine, target: str = "a", keys: Sequence[str] = DAYS, **request: Any
+    engine: MemoryEngine,
+    target: str = "a",
+    keys: Sequence[str] = DAYS,
+    texts: dict[str, str] = CHAIN,
+    **request: Any,
 ) -> tuple[RunResult, Bench]:
-    bench = Bench(CHAIN)
+    bench = Bench(texts)
     bench.engine = engine
     asked = BackfillRequest(target=target, at=START, keys=tuple(keys), **{"only": True, **request})
     planned = plan_backfill(bench.project, asked, bench.store, lambda _: None)
@@ -280,3 +284,34 @@ def halved() -> Callable[[], None]:
             raise StatementFailed("too much at once")
 
     return happens
+
+
+@pytest.mark.parametrize(
+    ("consumer", "skipped"),
+    [
+        ("-- on lake://main/a map=offset(-1)\n-- partitioned daily", ["2026-05-04"]),
+        ("-- on lake://main/a map=trailing(2)\n-- partitioned daily", ["2026-05-03", "2026-05-04"]),
+        ("-- on lake://main/a\n-- partitioned daily format=%Y%m%d", ["20260503"]),
+        # Whatever the others are, a month lacks one of its days.
+        ("-- on lake://main/a map=start_of_month\n-- partitioned monthly", ["2026-05"]),
+    ],
+)
+@pytest.mark.parametrize("query", ["SELECT 1 AS x", "SELECT x FROM a"])
+def test_keys_are_stopped_by_what_they_are_made_of(
+    consumer: str, skipped: list[str], query: str
+) -> None:
+    texts = {
+        "a": '-- pipeline\n-- partitioned daily start="2026-05-01"\n'
+        "-- materialize lake://main/a\nSELECT 1 AS x",
+        "z": f"-- pipeline\n{consumer}\n-- materialize lake://main/z\n{query}",
+    }
+    breaks = bad("2026-05-03")
+    engine = Breaking(lambda step: breaks(step) if step.script.name == "a" else None)
+    result, _ = filled(engine, texts=texts, only=False)
+    found = told(result, 1)
+    if not found:
+        assert result.steps[1].record.status == "skipped"
+        assert skipped == ["2026-05"]
+        return
+    assert found["skipped"] == skipped
+    assert len(found["succeeded"]) == len(DAYS) - len(skipped)

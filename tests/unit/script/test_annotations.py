@@ -18,7 +18,7 @@ from tranche.model.data_test import (
     Unique,
 )
 from tranche.model.layout import Transform
-from tranche.model.mapping import Mapper
+from tranche.model.mapping import All, Identity, Product, StartOfDay, Trailing
 from tranche.model.partitioning import (
     Composite,
     Daily,
@@ -159,13 +159,11 @@ def test_a_second_partitioned_line_that_does_not_parse_is_a_fault_all_the_same()
         ("ducklake://main/orders", OnAsset(ORDERS, line=2)),
         ("lake://main/raw.orders", OnAsset(LakeTable("main", "orders", "raw"), line=2)),
         ("s3:///raw/{partition}/o.json", OnAsset(FileSet("s3", "/raw/{partition}/o.json"), line=2)),
-        ("lake://main/orders map=all", OnAsset(ORDERS, Mapper("all"), line=2)),
-        ("lake://main/orders map=trailing(7)", OnAsset(ORDERS, Mapper("trailing", ("7",)), line=2)),
+        ("lake://main/orders map=all", OnAsset(ORDERS, All(), line=2)),
+        ("lake://main/orders map=trailing(7)", OnAsset(ORDERS, Trailing(7), line=2)),
         (
             "lake://main/orders map=product(identity, start_of_day)",
-            OnAsset(
-                ORDERS, Mapper("product", (Mapper("identity"), Mapper("start_of_day"))), line=2
-            ),
+            OnAsset(ORDERS, Product(Identity(), StartOfDay()), line=2),
         ),
         ("lake://main/orders wait=any", OnAsset(ORDERS, wait="any", line=2)),
         ("lake://main/orders wait=all", OnAsset(ORDERS, wait="all", line=2)),

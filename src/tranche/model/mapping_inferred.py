@@ -1,0 +1,107 @@
+"""Mappers that need not be written, because only one makes sense."""
+
+from __future__ import annotations
+
+from tranche.errors import MapperRejected, PartitioningError
+from tranche.model.mapped import End, Mapping, Undeclared, kind_of, mapped
+from tranche.model.mapping import (
+    All,
+    AllBefore,
+    FanOut,
+    Identity,
+    Last,
+    Mapper,
+    Product,
+    Rollup,
+    start_of,
+)
+from tranche.model.partitioning import Composite, Dynamic, Partitioning, Static, TimePartitioning
+
+_NESTED = {
+    "hourly": ("daily", "weekly", "monthly", "quarterly", "yearly"),
+    "daily": ("weekly", "monthly", "quarterly", "yearly"),
+    "monthly": ("quarterly", "yearly"),
+    "quarterly": ("yearly",),
+}
+"""The kinds whose periods consist of whole periods of another kind."""
+
+
+def inferred(up: End, down: Partitioning) -> Mapper:
+    """The mapper between two partitionings when none is written, or MapperRejected.
+
+    >>> from tranche.model.partitioning import Daily, Monthly
+    >>> print(inferred(Daily(), Daily()), inferred(Daily(), Monthly()), inferred(Monthly(), Daily()))
+    identity rollup fan_out
+    """
+    found = _inferred(up, down)
+    if found is not None:
+        return found
+    raise MapperRejected(
+        f"{kind_of(up)} keys feed {kind_of(down)} ones, and no mapping says how",
+        _choices(up, down),
+    )
+
+
+def mapped_or_told(mapper: Mapper, up: End, down: Partitioning) -> Mapping:
+    """The mapping, or MapperRejected with the mappers that would fit."""
+    try:
+        return mapped(mapper, up, down)
+    except MapperRejected as error:
+        raise MapperRejected(error.what, error.remedy or _choices(up, down)) from None
+
+
+def _choices(up: End, down: Partitioning) -> str:
+    """The mappers that would fit, as annotations write them."""
+    possible: list[Mapper] = [Identity(), Rollup(), FanOut(), AllBefore(), All(), Last()]
+    if isinstance(down, TimePartitioning):
+        possible.insert(1, start_of(down.kind))
+    fitting = [str(each) for each in possible if _fits(each, up, down)]
+    if isinstance(up, Composite) and isinstance(down, Composite):
+        fitting.insert(0, "product(…)")
+    return f"choose map={', '.join(fitting)} or fixed(…)"
+
+
+def _inferred(up: End, down: Partitioning) -> Mapper | None:
+    match up, down:
+        case Undeclared(), _:
+            return Identity()
+        case TimePartitioning(), TimePartitioning():
+            return _in_time(up, down)
+        case Composite(), Composite() if len(up.dimensions) == len(down.dimensions):
+            pairs = zip(up.dimensions, down.dimensions, strict=True)
+            found = [_inferred(one, other) for (_, one), (_, other) in pairs]
+            mappers = [each for each in found if each is not None]
+            if len(mappers) < len(found):
+                return None
+            same = all(isinstance(each, Identity) for each in mappers)
+            return Identity() if same else Product(*mappers)
+        case Static(), Static() if set(up.values) <= set(down.values):
+            return Identity()
+        case ((Static() | Dynamic()), Dynamic()):
+            return Identity()
+        case _:
+            return None
+
+
+def _in_time(up: TimePartitioning, down: TimePartitioning) -> Mapper | None:
+    if (up.kind, up.pattern) == (down.kind, down.pattern):
+        # Also in another zone: the key was resolved once and keeps its name down the chain.
+        return Identity()
+    if up.tz != down.tz:
+        return None
+    if up.kind == down.kind:
+        # A repeated hour is two keys of the one and one of the other.
+        return start_of(down.kind) if ("%z" in up.pattern) == ("%z" in down.pattern) else None
+    if down.kind in _NESTED.get(up.kind, ()):
+        return Rollup()
+    if up.kind in _NESTED.get(down.kind, ()):
+        return FanOut()
+    return None
+
+
+def _fits(mapper: Mapper, up: End, down: Partitioning) -> bool:
+    try:
+        mapped(mapper, up, down)
+    except PartitioningError:
+        return False
+    return True

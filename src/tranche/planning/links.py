@@ -1,0 +1,230 @@
+"""How the keys of scripts hang together: what is upstream of each, and by which mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tranche.errors import Fault, KeyRejected, MapperRejected, Place
+from tranche.model.asset import AssetUri
+from tranche.model.mapped import Keys, Mapping, Undeclared, Unlisted, mapped
+from tranche.model.mapping import (
+    All,
+    AllBefore,
+    FixedKey,
+    Identity,
+    Last,
+    Mapper,
+    Product,
+    Rollup,
+    Trailing,
+)
+from tranche.model.mapping_inferred import inferred, mapped_or_told
+from tranche.model.partitioning import TimePartitioning
+from tranche.model.plan import InputKey, SliceKey
+from tranche.model.script import Script
+from tranche.model.trigger import OnAsset, Wait
+from tranche.planning.graph import Graph
+
+_MOST_INPUTS = 1_000
+"""A key that needs more keys than that is noted as made of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """The keys of a script that upstream keys feed."""
+
+    keys: tuple[str, ...] = ()
+    """Those that can be listed, each once."""
+    every: bool = False
+    """Whether some feed keys that nobody can list, like every key there is."""
+    rejected: tuple[KeyRejected, ...] = ()
+    """Why upstream keys feed nothing that the script could have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An asset that a script reads or waits for, and how their keys hang together.
+
+    Without a mapper, one of the two has no partitions.
+    """
+
+    script: Script
+    asset: AssetUri
+    producer: Script
+    mapper: Mapper | None = None
+    mapping: Mapping | None = None
+    trigger: OnAsset | None = None
+
+    @property
+    def wait(self) -> Wait:
+        """How much of what a key needs must be there."""
+        if self.trigger is not None and self.trigger.wait is not None:
+            return self.trigger.wait
+        return "all" if _needs_all(self.mapper) else "any"
+
+    def fed(self, keys: Iterable[str]) -> Fed:
+        """What upstream keys feed."""
+        if self.mapping is None:
+            return Fed()
+        if self.same:
+            return Fed(tuple(keys))
+        found: dict[str, None] = {}
+        every = False
+        rejected: list[KeyRejected] = []
+        for key in keys:
+            try:
+                fed = self.mapping.downstream(key)
+            except KeyRejected as error:
+                rejected.append(error)
+                continue
+            if isinstance(fed, Unlisted):
+                every = True
+            else:
+                found.update(dict.fromkeys(fed))
+        return Fed(tuple(found), every, tuple(rejected))
+
+    def feeds_whole(self, keys: Iterable[str]) -> bool:
+        """Whether upstream keys matter to a script without partitions."""
+        return not isinstance(self.mapper, FixedKey) or self.mapper.key in keys
+
+    def needed(self, key: str) -> Keys:
+        """The upstream keys that a key needs; of an asset without partitions there are none."""
+        return () if self.mapping is None else self.mapping.upstream(key)
+
+    def inputs(self, key: str | None) -> Sequence[str | None]:
+        """What to note as read: the whole, if it has no keys, too many or nobody can list them."""
+        if self.mapping is None or key is None:
+            return (self.mapper.key,) if isinstance(self.mapper, FixedKey) else (None,)
+        if self.same:
+            return (key,)
+        found = self.mapping.upstream(key)
+        return (None,) if isinstance(found, Unlisted) or len(found) > _MOST_INPUTS else found
+
+    @property
+    def same(self) -> bool:
+        """Whether a key is made of the key of the same name, whatever it is."""
+        up, down = self.producer.partitioning, self.script.partitioning
+        return isinstance(self.mapper, Identity) and (
+            up == down
+            if not isinstance(up, TimePartitioning) or not isinstance(down, TimePartitioning)
+            else (up.kind, up.pattern, up.tz) == (down.kind, down.pattern, down.tz)
+        )
+
+
+class Links:
+    """The links of each script of a graph, worked out when they are first asked for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._known: dict[str, tuple[Link, ...]] = {}
+
+    def of(self, script: Script) -> tuple[Link, ...]:
+        """Its links; MapperRejected if the keys of an `on` line do not hang together with its own."""
+        if script.name not in self._known:
+            self._known[script.name] = tuple(_links(self.graph, script))
+        return self._known[script.name]
+
+    def from_(self, script: Script, names: Iterable[str]) -> tuple[Link, ...]:
+        """Its links to the scripts of these names."""
+        chosen = frozenset(names)
+        return tuple(link for link in self.of(script) if link.producer.name in chosen)
+
+    def slice_key(self, script: Script, key: str | None) -> SliceKey:
+        """A key of a script with the upstream keys that it reads or waits for, each once."""
+        links = {link.asset: link for link in self.of(script)}
+        read = [asset for asset in script.reads if asset not in script.writes]
+        awaited = [asset for asset in links if asset not in read]
+        rule = script.partitioning
+        return SliceKey(
+            partition=key,
+            ordinal=rule.ordinal(key) if rule is not None and key is not None else None,
+            inputs=self._inputs(read, links, key),
+            awaits=self._inputs(awaited, links, key),
+        )
+
+    def _inputs(
+        self, assets: Iterable[AssetUri], links: dict[AssetUri, Link], key: str | None
+    ) -> tuple[InputKey, ...]:
+        return tuple(
+            dict.fromkeys(
+                InputKey(self.graph.owner(asset), each)
+                for asset in assets
+                for each in (links[asset].inputs(key) if asset in links else (None,))
+            )
+        )
+
+
+def mapping_faults(graph: Graph) -> Iterable[Fault]:
+    """`on` lines whose keys do not hang together with those of the script."""
+    for script in graph.scripts.values():
+        for trigger in script.triggers_on():
+            producer = graph.producer(trigger.asset)
+            try:
+                if producer is None:
+                    _check_source(script, trigger)
+                elif producer.name != script.name:
+                    _linked(script, trigger.asset, producer, trigger)
+            except MapperRejected as error:
+                what = f"{trigger.asset}: {error.what}"
+                yield Fault(Place(script.path, trigger.line), what, error.remedy or "")
+
+
+def _links(graph: Graph, script: Script) -> Iterable[Link]:
+    triggers = {trigger.asset: trigger for trigger in script.triggers_on()}
+    for asset in dict.fromkeys((*triggers, *script.reads)):
+        producer = graph.producer(asset)
+        if producer is None or producer.name == script.name or asset in script.writes:
+            continue
+        trigger = triggers.get(asset)
+        try:
+            yield _linked(script, asset, producer, trigger)
+        except MapperRejected:
+            # What is only read need not hang together: it is read as a whole then.
+            if trigger is not None:
+                raise
+
+
+def _linked(script: Script, asset: AssetUri, producer: Script, trigger: OnAsset | None) -> Link:
+    up, down = producer.partitioning, script.partitioning
+    mapper = trigger.mapper if trigger is not None else None
+    if up is None:
+        if mapper is not None and not isinstance(mapper, All | Last):
+            raise MapperRejected(
+                f"map={mapper} maps keys, and {asset} has no partitions", "leave map= out"
+            )
+        return Link(script, asset, producer, trigger=trigger)
+    if down is None:
+        if trigger is not None and not isinstance(mapper, All | Last | FixedKey):
+            raise MapperRejected(
+                f"{script.label} has no partitions and {asset} has",
+                f"write 'on {asset} map=all' to rebuild it from all of them, or map=last or"
+                " map=fixed(…) for one of them",
+            )
+        if isinstance(mapper, FixedKey):
+            mapped(mapper, up, up)
+        return Link(script, asset, producer, mapper, trigger=trigger)
+    chosen = inferred(up, down) if mapper is None else mapper
+    return Link(script, asset, producer, chosen, mapped_or_told(chosen, up, down), trigger)
+
+
+def _check_source(script: Script, trigger: OnAsset) -> None:
+    """Nobody here makes it: its events may bring any key, or none."""
+    if trigger.mapper is None or isinstance(trigger.mapper, All | Last | FixedKey):
+        return
+    if script.partitioning is None:
+        raise MapperRejected(
+            f"map={trigger.mapper} makes keys, and {script.label} has no partitions",
+            "add a partitioned line, or leave map= out",
+        )
+    mapped_or_told(trigger.mapper, Undeclared(), script.partitioning)
+
+
+def _needs_all(mapper: Mapper | None) -> bool:
+    match mapper:
+        case Rollup() | Trailing() | AllBefore():
+            return True
+        case Product():
+            return any(map(_needs_all, mapper.mappers))
+        case _:
+            return False

@@ -1,0 +1,83 @@
+"""Mappers that need not be written."""
+
+from __future__ import annotations
+
+import pytest
+
+from tranche.errors import MapperRejected
+from tranche.model.mapped import End, Undeclared, mapped
+from tranche.model.mapping_inferred import inferred
+from tranche.model.partitioning import (
+    Composite,
+    Daily,
+    Dynamic,
+    Hourly,
+    Monthly,
+    Partitioning,
+    Quarterly,
+    Static,
+    Weekly,
+    Yearly,
+)
+
+PARIS = "Europe/Paris"
+REGIONS = Static(["us", "eu"])
+TENANTS = Dynamic("$.tenant")
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "mapper"),
+    [
+        (Daily(), Daily(start="2026-01-01", lag=1, lookback=2), "identity"),
+        (Daily(tz=PARIS), Daily(), "identity"),
+        (Daily(), Daily(format="%Y%m%d"), "start_of_day"),
+        (Hourly(tz=PARIS), Daily(tz=PARIS), "rollup"),
+        (Hourly(), Yearly(), "rollup"),
+        (Daily(), Weekly(), "rollup"),
+        (Monthly(), Quarterly(), "rollup"),
+        (Daily(), Hourly(), "fan_out"),
+        (Yearly(), Quarterly(), "fan_out"),
+        (REGIONS, REGIONS, "identity"),
+        (Static(["us"]), REGIONS, "identity"),
+        (REGIONS, TENANTS, "identity"),
+        (TENANTS, Dynamic("$.other"), "identity"),
+        (Undeclared(), Daily(), "identity"),
+        (
+            Composite([("d", Daily()), ("r", REGIONS)]),
+            Composite([("day", Daily()), ("r", REGIONS)]),
+            "identity",
+        ),
+        (
+            Composite([("d", Daily()), ("r", REGIONS)]),
+            Composite([("m", Monthly()), ("r", REGIONS)]),
+            "product(rollup, identity)",
+        ),
+    ],
+)
+def test_only_one_makes_sense(up: End, down: Partitioning, mapper: str) -> None:
+    found = inferred(up, down)
+    assert str(found) == mapper
+    mapped(found, up, down)
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "message"),
+    [
+        (REGIONS, Daily(), "static keys feed daily ones, and no mapping says how; choose map=all, last or fixed(…)"),
+        (Daily(tz=PARIS), Monthly(), "daily in Europe/Paris keys feed monthly ones, and no mapping says how; choose map=start_of_month, rollup, all_before, all, last or fixed(…)"),
+        (Weekly(), Monthly(), "weekly keys feed monthly ones, and no mapping says how; choose map=start_of_month, rollup, all_before, all, last or fixed(…)"),
+        (Hourly(), Hourly(format="%Y-%m-%dT%H%z"), "hourly keys feed hourly ones, and no mapping says how; choose map=start_of_hour, all_before, all, last or fixed(…)"),
+        (REGIONS, Static(["us"]), "static keys feed static ones, and no mapping says how; choose map=identity, all, last or fixed(…)"),
+        (TENANTS, REGIONS, "dynamic keys feed static ones, and no mapping says how; choose map=identity, all, last or fixed(…)"),
+        (Composite([("d", Daily()), ("r", REGIONS)]), Daily(), "daily | static keys feed daily ones, and no mapping says how; choose map=all, last or fixed(…)"),
+        (
+            Composite([("d", Daily()), ("r", REGIONS)]),
+            Composite([("r", REGIONS), ("d", Daily())]),
+            "daily | static keys feed static | daily ones, and no mapping says how; choose map=product(…), all, last or fixed(…)",
+        ),
+    ],
+)  # fmt: skip
+def test_there_is_more_than_one_or_none(up: End, down: Partitioning, message: str) -> None:
+    with pytest.raises(MapperRejected) as caught:
+        inferred(up, down)
+    assert str(caught.value) == message
