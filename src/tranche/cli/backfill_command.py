@@ -56,6 +56,14 @@ def backfill(
     keys: Annotated[
         str | None, typer.Option("--keys", help="These keys, with commas between them.")
     ] = None,
+    dimensions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--in",
+            metavar="NAME=KEY,…",
+            help="Of several dimensions, these keys of one; may be given for each.",
+        ),
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Also keys that have succeeded already.")
     ] = False,
@@ -100,7 +108,9 @@ def backfill(
 
         loaded = service.open_project(project, target)
         if what in _WORDS:
-            chosen = any((start, end, keys, every, stale, exact, reverse, only, per_key, arg))
+            chosen = any(
+                (start, end, keys, dimensions, every, stale, exact, reverse, only, per_key, arg)
+            )
             if chosen or (dry_run and what != "resume"):
                 raise UsageError(
                     f"backfill {what} takes no options that choose keys or say how to run them",
@@ -138,6 +148,7 @@ def backfill(
                 start=start,
                 end=end,
                 keys=tuple(key for key in (keys or "").split(",") if key),
+                dimensions=given.dimensions(dimensions or []),
                 every=every,
                 stale=stale,
                 overlap=overlap.value,

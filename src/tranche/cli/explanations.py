@@ -7,7 +7,7 @@ from typing import Any
 
 from tranche.cli.output import Output, instant, shown
 from tranche.model.explanation import Explanation, FilesView, SentStatement
-from tranche.model.partitioning import Dynamic, TimePartitioning
+from tranche.model.partitioning import Dynamic, time_of
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.scan import Portion, Scan
 
@@ -107,10 +107,11 @@ def _about(explanation: Explanation) -> Iterator[str]:
 
 def _key_from(explanation: Explanation) -> str:
     partitioning = explanation.step.script.partitioning
-    if explanation.key_from == "time" and isinstance(partitioning, TimePartitioning):
-        local = explanation.request.fire_time.astimezone(time_zone(partitioning.tz))
-        lag = f", less a lag of {partitioning.lag}" if partitioning.lag else ""
-        return f"the period of {local.isoformat(timespec='seconds')} in {partitioning.tz}{lag}"
+    times = time_of(partitioning)
+    if explanation.key_from == "time" and times is not None:
+        local = explanation.request.fire_time.astimezone(time_zone(times.tz))
+        lag = f", less a lag of {times.lag}" if times.lag else ""
+        return f"the period of {local.isoformat(timespec='seconds')} in {times.tz}{lag}"
     if isinstance(partitioning, Dynamic) and explanation.key_from != "given":
         return f"from the {explanation.key_from} at {partitioning.key}"
     return "as given"

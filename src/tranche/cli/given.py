@@ -65,6 +65,24 @@ def arguments(given: list[str]) -> dict[str, str]:
     return found
 
 
+def dimensions(given: list[str]) -> dict[str, tuple[str, ...]]:
+    """The keys of `--in`, by the name of their dimension.
+
+    >>> dimensions(["region=us,eu", "day=2026-05-01"])
+    {'region': ('us', 'eu'), 'day': ('2026-05-01',)}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        keys = tuple(key for key in value.split(",") if key)
+        if not equals or not name.isidentifier() or not keys:
+            raise UsageError(f"--in {text!r} does not parse", "write --in region=us,eu")
+        if name in found:
+            raise UsageError(f"--in {name} is given twice", "give all its keys at once")
+        found[name] = keys
+    return found
+
+
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no JSON")
 

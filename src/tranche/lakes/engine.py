@@ -28,7 +28,7 @@ from tranche.lakes.travel import check_there, only_slice, past_rows, seen_snapsh
 from tranche.model.asset import LakeTable
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
-from tranche.model.partitioning import TimePartitioning
+from tranche.model.partitioning import time_of
 from tranche.model.plan import Step
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
@@ -178,8 +178,8 @@ class SparkEngine:
 
 
 def _zone(step: Step) -> str:
-    partitioning = step.script.partitioning
-    return partitioning.tz if isinstance(partitioning, TimePartitioning) else "UTC"
+    rule = time_of(step.script.partitioning)
+    return "UTC" if rule is None else rule.tz
 
 
 def _trial(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row
 
-from tranche.errors import StatementRejected
+from tranche.errors import KeyRejected, StatementRejected
 from tranche.lakes.bands import Bands
-from tranche.model.partitioning import Partitioning, TimePartitioning
+from tranche.model.partitioning import Composite, TimePartitioning, time_of
 from tranche.model.statement import (
     ArgumentHole,
     Comparison,
@@ -24,7 +24,7 @@ from tranche.model.statement import (
     Statement,
     Text,
 )
-from tranche.script.binding import Bound, bind, text_literal
+from tranche.script.binding import Bound, bind, segment_text, text_literal
 from tranche.script.ranges.marks import KEYS_VIEW
 from tranche.script.ranges.ranged import Banded, Computed
 
@@ -234,7 +234,10 @@ class Implied:
             return True
         if not all(isinstance(value, str) for value in values):
             return False
-        rule = self.execution.step.script.partitioning
+        rule = time_of(self.execution.step.script.partitioning)
+        if isinstance(self.execution.step.script.partitioning, Composite) and rule is not None:
+            # Whatever else there may be beside a column does not sort by time.
+            return sorts_as_text(rule) and all(map(is_key_of(rule), values))
         return sorts_as_text(rule) and len({len(value) for value in values}) == 1
 
     def values(self, limit: Limit) -> Sequence[Any] | None:
@@ -273,6 +276,8 @@ class Implied:
                     pieces.append(text)
                 case KeyHole(None):
                     pieces.append(KEY_COLUMN)
+                case KeyHole(position=position):
+                    pieces.append(segment_text(KEY_COLUMN, position))
                 case ArgumentHole("partition") if typed is not None:
                     pieces.append(f"CAST({KEY_COLUMN} AS {typed})")
                 case _:
@@ -295,14 +300,25 @@ def unbroken(values: Sequence[Any]) -> bool:
     return distance == len(several) - 1
 
 
-def sorts_as_text(rule: Partitioning | None) -> bool:
+def is_key_of(rule: TimePartitioning) -> Callable[[str], bool]:
+    def is_key(text: str) -> bool:
+        try:
+            rule.validate(text)
+        except KeyRejected:
+            return False
+        return True
+
+    return is_key
+
+
+def sorts_as_text(rule: TimePartitioning | None) -> bool:
     """Whether the keys of a partitioning sort by time as they sort by their letters.
 
     >>> from tranche.model.partitioning import Daily
     >>> sorts_as_text(Daily()), sorts_as_text(Daily(format="%d/%m/%Y"))
     (True, False)
     """
-    if not isinstance(rule, TimePartitioning) or "%z" in rule.pattern:
+    if rule is None or "%z" in rule.pattern:
         return False
     units = [letter for letter in rule.pattern.replace("%G", "%Y") if letter in "YmVdHq"]
     return units == sorted(units, key="YqmVdH".index)

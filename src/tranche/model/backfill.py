@@ -31,6 +31,8 @@ class BackfillRequest:
     start: str | None = None
     end: str | None = None
     keys: tuple[str, ...] = ()
+    dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of keys of several dimensions, the segments that are meant, by the dimension's name."""
     every: bool = False
     """Whether keys run that have succeeded already."""
     stale: bool = False

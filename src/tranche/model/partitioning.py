@@ -53,6 +53,7 @@ __all__ = [
     "Weekly",
     "Window",
     "Yearly",
+    "time_of",
 ]
 
 Dimension: TypeAlias = Hourly | Daily | Weekly | Monthly | Quarterly | Yearly | Static | Dynamic
@@ -63,7 +64,7 @@ _DIMENSIONS = (Hourly, Daily, Weekly, Monthly, Quarterly, Yearly, Static, Dynami
 class Composite:
     r"""Several named dimensions; a key has a segment for each, with ``|`` between them.
 
-    >>> rule = Composite([("day", Daily()), ("region", Static(["us", "eu"]))])
+    >>> rule = Composite(day=Daily(), region=Static(["us", "eu"]))
     >>> rule.describe()
     'day: daily | region: static keys="us,eu"'
     >>> rule.parse("2026-05-01|eu")
@@ -76,8 +77,10 @@ class Composite:
 
     dimensions: tuple[tuple[str, Dimension], ...]
 
-    def __init__(self, dimensions: Iterable[tuple[str, Dimension]]) -> None:
-        pairs = tuple((name, dimension) for name, dimension in dimensions)
+    def __init__(
+        self, dimensions: Iterable[tuple[str, Dimension]] = (), /, **named: Dimension
+    ) -> None:
+        pairs = (*((name, dimension) for name, dimension in dimensions), *named.items())
         names = [name for name, _ in pairs]
         if len(pairs) < 2:
             raise PartitioningError(
@@ -104,6 +107,24 @@ class Composite:
                     "use Daily(), Static([…]) or the like",
                 )
         object.__setattr__(self, "dimensions", pairs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the dimensions."""
+        return tuple(name for name, _ in self.dimensions)
+
+    @property
+    def rules(self) -> tuple[Dimension, ...]:
+        """The partitionings of the dimensions."""
+        return tuple(rule for _, rule in self.dimensions)
+
+    @property
+    def in_time(self) -> int | None:
+        """Which dimension keys are ordered by: the first of time."""
+        for position, rule in enumerate(self.rules):
+            if isinstance(rule, TimePartitioning):
+                return position
+        return None
 
     def describe(self) -> str:
         """The annotation's text for this partitioning."""
@@ -150,9 +171,22 @@ class Composite:
         return key
 
     def ordinal(self, key: str) -> datetime | None:
-        """None: a key of several dimensions has no one place in time."""
-        self.validate(key)
-        return None
+        """What keys sort by: that of the first dimension of time, if there is one."""
+        segments = self.parse(key)
+        place = self.in_time
+        return None if place is None else self.rules[place].ordinal(segments[place])
+
+    def named(self, text: str) -> dict[str, str] | None:
+        """Some segments by the names of their dimensions, where a text gives them so.
+
+        >>> rule = Composite(day=Daily(), region=Static(["us", "eu"]))
+        >>> rule.named("region=us"), rule.named("2026-05-01|us")
+        ({'region': 'us'}, None)
+        """
+        pairs = [segment.partition("=") for segment in split_segments(text)]
+        found = {name: value for name, _, value in pairs}
+        sound = all(sign and name in self.names for name, sign, _ in pairs)
+        return found if sound and len(found) == len(pairs) else None
 
     def _rejected(self, key: object, reason: str) -> KeyRejected:
         return KeyRejected(
@@ -162,3 +196,14 @@ class Composite:
 
 
 Partitioning: TypeAlias = Dimension | Composite
+
+
+def time_of(rule: Partitioning | TimePartitioning | None) -> TimePartitioning | None:
+    """The partitioning of time that keys are ordered by, if any.
+
+    >>> time_of(Composite(region=Static(["us"]), day=Daily())), time_of(Static(["us"]))
+    (Daily(tz='UTC', format=None, start=None, end=None, lag=0, lookback=0, gaps=None), None)
+    """
+    if isinstance(rule, Composite):
+        rule = None if rule.in_time is None else rule.rules[rule.in_time]
+    return rule if isinstance(rule, TimePartitioning) else None

@@ -25,6 +25,8 @@ class KeyHole:
     """Where the key goes, or one dimension of it."""
 
     dimension: str | None = None
+    position: int = 0
+    """Which of the dimensions it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from tranche.model.partitioning import Composite
 from tranche.model.script import Script
 
 
 def not_built_yet(script: Script) -> str | None:
     """The first thing that a run of this script would need and cannot have, as a sentence."""
     annotations = script.annotations
-    partitioning = annotations.partitioning
     if script.language != "sql":
         return "Python scripts cannot be run yet"
     if annotations.dialect != "spark":
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
-    if isinstance(partitioning, Composite):
-        return "partitionings of several dimensions cannot be run yet"
     for trigger in script.triggers_on():
         for name in ("deadline", "on_rerun"):
             if getattr(trigger, name) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tranche.errors import TrancheError
 from tranche.model.backfill import BackfillRequest, CatchupPlan, Caught
-from tranche.model.partitioning import Dynamic, TimePartitioning
+from tranche.model.partitioning import Composite, Dynamic, TimePartitioning
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
@@ -78,12 +78,15 @@ class _Catching:
     def look_at(self, script: Script) -> None:
         """A script that nobody named: what cannot be caught up with is passed over."""
         rule = script.partitioning
-        if script.asset is None or not script.managed or isinstance(rule, Dynamic):
+        rules = rule.rules if isinstance(rule, Composite) else (rule,)
+        if script.asset is None or not script.managed:
+            return
+        if any(isinstance(each, Dynamic) for each in rules):
             return
         if rule is None:
             self.planner.follow(script)
             return
-        if isinstance(rule, TimePartitioning) and rule.start is None:
+        if any(isinstance(each, TimePartitioning) and each.start is None for each in rules):
             self.planner.warnings.append(
                 f"{script.label} is passed over: nobody knows its first key;"
                 f' add start="…" to the partitioned line of {script.path}'

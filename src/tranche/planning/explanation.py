@@ -8,7 +8,7 @@ from itertools import count
 from tranche.errors import UsageError
 from tranche.model.asset import LakeTable
 from tranche.model.explanation import Explanation, FilesView, KeyOrigin, SentStatement
-from tranche.model.partitioning import TimePartitioning
+from tranche.model.partitioning import time_of
 from tranche.model.plan import Request, Step
 from tranche.model.project import Project
 from tranche.model.statement import FileHole, Statement, TableHole
@@ -39,6 +39,12 @@ def explain_step(project: Project, request: Request, state: PartitionReader) -> 
         )
     plan = build_plan(project, replace(request, only=True, exact=True, scheduled=True), state)
     (step,) = plan.steps
+    if step.is_range:
+        raise UsageError(
+            f"{step.script.label} would run for {len(step.slice)} keys, and one is explained at a"
+            " time",
+            f"give one with --partition, such as {step.slice[0].partition!r}",
+        )
     runs = step.verdict == "run"
     return Explanation(
         request=request,
@@ -55,7 +61,7 @@ def _key_from(step: Step, request: Request) -> KeyOrigin | None:
         return None
     if request.partition is not None:
         return "given"
-    if isinstance(step.script.partitioning, TimePartitioning):
+    if time_of(step.script.partitioning) is not None:
         return "time"
     return "payload" if request.payload is not None else "arguments"
 

@@ -14,7 +14,7 @@ from tranche.errors import (
     TrancheError,
 )
 from tranche.model.mapped import Unlisted
-from tranche.model.partitioning import Partitioning, TimePartitioning
+from tranche.model.partitioning import Partitioning, TimePartitioning, time_of
 from tranche.model.plan import Plan, Request, SliceKey, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -98,10 +98,13 @@ class _Planner:
 
     def demand(self, names: Sequence[str]) -> None:
         """Works out which keys of what is upstream the given key needs; `names` are upstream first."""
-        key = self.request.partition
-        if key is None:
+        if self.request.partition is None:
             return
-        wanted: dict[str, dict[str, None]] = {name: {key: None} for name in self.roots}
+        wanted: dict[str, dict[str, None]] = {}
+        for name in self.roots:
+            rule = self.graph.scripts[name].partitioning
+            asked = resolve(rule, self.request).keys if rule is not None else ()
+            wanted[name] = dict.fromkeys(asked)
         for name in reversed(names):
             script = self.graph.scripts[name]
             if script.partitioning is None or name not in wanted:
@@ -205,16 +208,17 @@ class _Planner:
             return self.unfed(script, rule, links)
         else:
             resolved = resolve(rule, self.request)
-            if resolved.key is None:
+            if not resolved.keys:
                 return self.without_key(script, resolved.reason or "")
             given = self.request.partition is not None or self.request.scheduled
-            if isinstance(rule, TimePartitioning) and not given:
-                lag = f" minus a lag of {rule.lag}" if rule.lag else ""
+            times = time_of(rule)
+            if times is not None and not given:
+                lag = f" minus a lag of {times.lag}" if times.lag else ""
                 self.warnings.append(
-                    f"{script.label} runs for {resolved.key}, the current period{lag}: no key was"
-                    " given"
+                    f"{script.label} runs for {', '.join(resolved.keys)}, the current period{lag}:"
+                    " no key was given"
                 )
-            keys = [resolved.key]
+            keys = list(resolved.keys)
         if not self.request.exact:
             keys = with_lookback(rule, keys)
         return self.ready(script, rule, keys, asking)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, assert_never
 
 from tranche.errors import (
-    NotBuiltYet,
     PayloadKeyMissing,
     PayloadKeyNotScalar,
     PayloadMissing,
@@ -35,30 +35,50 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A key, or the reason why there is none for this fire time."""
+    """The keys, mostly one, or the reason why there is none for this fire time."""
 
-    key: str | None
+    keys: tuple[str, ...] = ()
     reason: str | None = None
 
 
 def resolve(partitioning: Partitioning, request: Request) -> Resolved:
-    """An explicit key, else the period of the fire time, else a value of the payload."""
+    """An explicit key, else the period of the fire time, else a value of the payload.
+
+    Of several dimensions each follows from one of these, and a static one has all its keys.
+    """
+    if isinstance(partitioning, Composite):
+        return _several(partitioning, request)
     if request.partition is not None:
-        return Resolved(partitioning.validate(request.partition))
+        return Resolved((partitioning.validate(request.partition),))
     if isinstance(partitioning, TimePartitioning):
         return _from_clock(partitioning, request)
     if isinstance(partitioning, Dynamic):
-        return Resolved(partitioning.validate(_from_payload(partitioning, request)))
+        return Resolved((partitioning.validate(_from_payload(partitioning, request)),))
     if isinstance(partitioning, Static):
         raise StaticKeyMissing(
             "the run has no key, and static keys do not follow from the time",
             f"give one with --partition: {', '.join(partitioning.keys())}",
         )
-    if isinstance(partitioning, Composite):
-        raise NotBuiltYet(
-            "partitionings of several dimensions cannot be run yet", "use one dimension for now"
-        )
     assert_never(partitioning)
+
+
+def _several(partitioning: Composite, request: Request) -> Resolved:
+    named: dict[str, str] = {}
+    if request.partition is not None:
+        found = partitioning.named(request.partition)
+        if found is None:
+            return Resolved((partitioning.validate(request.partition),))
+        named = found
+    each: list[tuple[str, ...]] = []
+    for name, rule in partitioning.dimensions:
+        if name not in named and isinstance(rule, Static):
+            each.append(rule.values)
+            continue
+        resolved = resolve(rule, replace(request, partition=named.get(name)))
+        if not resolved.keys:
+            return Resolved((), f"{name}: {resolved.reason}")
+        each.append(resolved.keys)
+    return Resolved(tuple(partitioning.join(segments) for segments in product(*each)))
 
 
 def _from_clock(partitioning: TimePartitioning, request: Request) -> Resolved:
@@ -66,9 +86,9 @@ def _from_clock(partitioning: TimePartitioning, request: Request) -> Resolved:
     if fired is not None and partitioning.lag:
         fired = partitioning.shift(fired, -partitioning.lag)
     if fired is not None and within_bounds(partitioning, fired):
-        return Resolved(fired)
+        return Resolved((fired,))
     local = request.fire_time.astimezone(time_zone(partitioning.tz)).isoformat(timespec="seconds")
-    return Resolved(None, f"{bounds(partitioning)}, and the run fired at {local}")
+    return Resolved((), f"{bounds(partitioning)}, and the run fired at {local}")
 
 
 def within_bounds(partitioning: TimePartitioning, key: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from tranche.errors import KeyRejected
 from tranche.model.asset import LakeTable
-from tranche.model.partitioning_text import shown
+from tranche.model.partitioning_text import shown, split_segments
 from tranche.model.plan import Step
 from tranche.model.statement import (
     ArgumentHole,
@@ -45,6 +45,12 @@ class Values:
     arguments: Mapping[str, str | None]
     types: Mapping[str, str]
 
+    def key_of(self, hole: KeyHole) -> str | None:
+        """The key, or the segment of it that a hole asks for."""
+        if hole.dimension is None or self.key is None:
+            return self.key
+        return split_segments(self.key)[hole.position]
+
 
 def values_of(step: Step) -> Values:
     types = {argument.name: argument.type for argument in step.script.annotations.arguments}
@@ -75,8 +81,9 @@ def bind(
         match part:
             case Text(text):
                 pieces.append(text)
-            case KeyHole():
-                pieces.append(_marker(_KEY, values.key, "STRING", parameters))
+            case KeyHole(dimension):
+                name = _KEY if dimension is None else f"{_KEY}_{part.position}"
+                pieces.append(_marker(name, values.key_of(part), "STRING", parameters))
             case ArgumentHole(name):
                 marker = f"{_ARGUMENT}{name}"
                 type_ = values.types[name].upper()
@@ -104,7 +111,7 @@ def file_path(hole: FileHole, values: Values) -> str:
             case Text(text):
                 pieces.append(text)
             case KeyHole():
-                pieces.append(_path_piece(values.key, "key", root=""))
+                pieces.append(_path_piece(values.key_of(part), "key", root=""))
             case ArgumentHole(name):
                 value = values.arguments[name]
                 # Whoever runs a script may point it at another place, a key may not.
@@ -136,6 +143,17 @@ def quoted(table: LakeTable) -> str:
     '`main`.`default`.`orders`'
     """
     return ".".join(quoted_name(part) for part in table.parts)
+
+
+def segment_text(key: str, position: int) -> str:
+    """What gives a segment of a key of several dimensions, in SQL; `key` is an expression.
+
+    Segments are cut at every bar that no backslash stands before, as `split_segments` does.
+    """
+    segment = r"(?:[^|\\]|\\.)*"
+    cut = rf"(?s)^(?:{segment}\|){{{position}}}({segment})"
+    # Raw literals, which mean the same whatever Spark is told about escapes.
+    return rf"regexp_replace(regexp_extract({key}, r'{cut}', 1), r'(?s)\\(.)', '$1')"
 
 
 def quoted_name(name: str) -> str:

@@ -184,8 +184,8 @@ class _Values:
 
     def dimension(self, token: Token) -> KeyHole | None:
         name = token.text[len(_DIMENSION) : -1]
-        if isinstance(self.partitioning, Composite) and name in dict(self.partitioning.dimensions):
-            return KeyHole(name)
+        if isinstance(self.partitioning, Composite) and name in self.partitioning.names:
+            return KeyHole(name, self.partitioning.names.index(name))
         self.source.fault(
             token.start,
             f"{token.text!r} names no dimension of the partitioning",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,8 @@ def test_a_key_has_a_segment_for_each_dimension() -> None:
     assert SALES.example() == "2026-05-01|us"
     assert SALES.validate("2026-05-01|eu") == "2026-05-01|eu"
     assert SALES.parse("2026-05-01|eu") == ("2026-05-01", "eu")
-    assert SALES.ordinal("2026-05-01|eu") is None
+    assert SALES.ordinal("2026-05-01|eu") == datetime(2026, 5, 1, tzinfo=UTC)
+    assert TENANTS.ordinal("a|b") is None
     assert SALES.join(["2026-05-01", "eu"]) == "2026-05-01|eu"
     assert SALES.describe() == 'day: daily | region: static keys="us,eu"'
 

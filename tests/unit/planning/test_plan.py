@@ -325,7 +325,6 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
     ("text", "reason"),
     [
         ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
-        ('partitioned d: daily | r: static keys="a"', "partitionings of several dimensions cannot be run yet"),
         ('on lake://main/x deadline="06:00"', "deadline= of an 'on' line cannot be honoured yet"),
         ("on lake://main/x on_rerun=stale", "on_rerun= of an 'on' line cannot be honoured yet"),
     ],

@@ -10,7 +10,6 @@ import pytest
 
 from tranche.errors import (
     KeyRejected,
-    NotBuiltYet,
     PayloadKeyMissing,
     PayloadKeyNotScalar,
     PayloadMissing,
@@ -63,13 +62,13 @@ def request(**given: Any) -> Request:
     ],
 )
 def test_time_kinds_follow_the_fire_time(rule: Partitioning, key: str) -> None:
-    assert resolve(rule, request()) == Resolved(key)
+    assert resolve(rule, request()) == Resolved((key,))
 
 
 def test_the_fire_time_may_be_of_any_zone() -> None:
     fired = datetime(2026, 5, 16, 23, 59, 59, tzinfo=ZoneInfo("Europe/Paris"))
-    assert resolve(Daily(tz="Europe/Paris"), request(fire_time=fired)).key == "2026-05-16"
-    assert resolve(Daily(), request(fire_time=fired)).key == "2026-05-16"
+    assert resolve(Daily(tz="Europe/Paris"), request(fire_time=fired)).keys == ("2026-05-16",)
+    assert resolve(Daily(), request(fire_time=fired)).keys == ("2026-05-16",)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_the_fire_time_may_be_of_any_zone() -> None:
     ],
 )  # fmt: skip
 def test_outside_the_bounds_there_is_no_key(rule: Partitioning, reason: str) -> None:
-    assert resolve(rule, request()) == Resolved(None, reason)
+    assert resolve(rule, request()) == Resolved((), reason)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_outside_the_bounds_there_is_no_key(rule: Partitioning, reason: str) -> 
 )
 def test_an_explicit_key_is_used_as_it_is(rule: Partitioning, key: str) -> None:
     payload = {"order": {"tenant": "other"}}
-    assert resolve(rule, request(partition=key, payload=payload)) == Resolved(key)
+    assert resolve(rule, request(partition=key, payload=payload)) == Resolved((key,))
 
 
 @pytest.mark.parametrize(
@@ -135,20 +134,22 @@ def test_a_key_that_does_not_fit_is_rejected(rule: Partitioning, key: str, messa
 )
 def test_a_dynamic_key_is_a_scalar_of_the_payload(value: object, key: str) -> None:
     payload = {"order": {"tenant": value}, "tenant": "other"}
-    assert resolve(TENANT, request(payload=payload)).key == key
-    assert (
-        resolve(TENANT, request(payload={"trigger": payload, "order": {"tenant": "no"}})).key == key
-    )
+    assert resolve(TENANT, request(payload=payload)).keys == (key,)
+    assert resolve(
+        TENANT, request(payload={"trigger": payload, "order": {"tenant": "no"}})
+    ).keys == (key,)
 
 
 def test_without_a_payload_the_arguments_are_it() -> None:
-    assert resolve(Dynamic("$.tenant"), request(arguments={"tenant": "acme"})).key == "acme"
+    assert resolve(Dynamic("$.tenant"), request(arguments={"tenant": "acme"})).keys == ("acme",)
     given = request(arguments={"tenant": "acme"}, payload={"tenant": "other"})
-    assert resolve(Dynamic("$.tenant"), given).key == "other"
+    assert resolve(Dynamic("$.tenant"), given).keys == ("other",)
 
 
 def test_a_trigger_that_is_no_object_is_data_like_the_rest() -> None:
-    assert resolve(Dynamic("$.trigger"), request(payload={"trigger": "nightly"})).key == "nightly"
+    assert resolve(Dynamic("$.trigger"), request(payload={"trigger": "nightly"})).keys == (
+        "nightly",
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,8 +188,38 @@ def test_static_keys_do_not_follow_from_the_time() -> None:
     )
 
 
-def test_several_dimensions_are_not_built_yet() -> None:
-    rule = Composite([("day", Daily()), ("region", Static(["eu"]))])
-    with pytest.raises(NotBuiltYet):
-        resolve(rule, request())
-    assert resolve(rule, request(partition="2026-05-16|eu")).key == "2026-05-16|eu"
+DAY_REGION = Composite(day=Daily(lag=1), region=Static(["us", "eu"]))
+DAY_TENANT = Composite(day=Daily(start="2027-01-01"), tenant=Dynamic("$.tenant"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "keys"),
+    [
+        (DAY_REGION, {}, ("2026-05-15|us", "2026-05-15|eu")),
+        (DAY_REGION, {"partition": "2026-05-16|eu"}, ("2026-05-16|eu",)),
+        (DAY_REGION, {"partition": "region=eu"}, ("2026-05-15|eu",)),
+        (DAY_REGION, {"partition": "day=2026-01-01"}, ("2026-01-01|us", "2026-01-01|eu")),
+        (DAY_REGION, {"partition": "region=eu|day=2026-01-01"}, ("2026-01-01|eu",)),
+        (
+            DAY_TENANT,
+            {"partition": "day=2026-01-01", "payload": {"tenant": "a|b"}},
+            ("2026-01-01|a\\|b",),
+        ),
+    ],
+)
+def test_each_dimension_follows_from_what_there_is(
+    rule: Composite, given: dict[str, Any], keys: tuple[str, ...]
+) -> None:
+    assert resolve(rule, request(**given)).keys == keys
+
+
+def test_a_dimension_for_which_there_is_no_key() -> None:
+    found = resolve(DAY_TENANT, request(payload={"tenant": "x"}))
+    assert found.keys == ()
+    assert (found.reason or "").startswith("day: it starts at 2027-01-01")
+    with pytest.raises(PayloadMissing):
+        resolve(DAY_TENANT, request(partition="day=2027-01-01"))
+    with pytest.raises(KeyRejected, match="'EU' is no static key"):
+        resolve(DAY_REGION, request(partition="region=EU"))
+    with pytest.raises(KeyRejected, match="1 of 2 segments"):
+        resolve(DAY_REGION, request(partition="zone=eu"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from sqlglot.errors import TokenError
@@ -27,6 +27,7 @@ from tranche.model.statement import (
     Use,
 )
 from tranche.model.strategy import PARTITION_COLUMN
+from tranche.script.binding import segment_text
 from tranche.script.ranges.banded import Band
 from tranche.script.ranges.edits import Edits
 from tranche.script.ranges.implied import Compared, comparisons
@@ -272,8 +273,8 @@ def _holes(tokens: list[Token], statement: Statement, key_type: str | None) -> H
         match statement.parts[int(mark["number"])]:
             case KeyHole(None):
                 keys[at] = str
-            case KeyHole():
-                raise Shapeless("several dimensions")
+            case KeyHole(position=position):
+                keys[at] = partial(segment_text, position=position)
             case ArgumentHole("partition") if key_type is not None:
                 keys[at] = f"CAST({{}} AS {key_type})".format
             case FileHole(path=path):
