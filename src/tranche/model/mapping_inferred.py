@@ -7,16 +7,32 @@ from tranche.model.mapped import End, Mapping, Undeclared, kind_of, mapped
 from tranche.model.mapping import (
     All,
     AllBefore,
+    AllowedKeys,
     FanOut,
     Identity,
     Last,
     Mapper,
     Product,
     Rollup,
+    StartOf,
     start_of,
 )
-from tranche.model.partitioning import Composite, Dynamic, Partitioning, Static, TimePartitioning
+from tranche.model.partitioning import (
+    Composite,
+    Daily,
+    Dimension,
+    Dynamic,
+    Hourly,
+    Monthly,
+    Partitioning,
+    Quarterly,
+    Static,
+    TimePartitioning,
+    Weekly,
+    Yearly,
+)
 
+_KINDS = {each.kind: each for each in (Hourly, Daily, Weekly, Monthly, Quarterly, Yearly)}
 _NESTED = {
     "hourly": ("daily", "weekly", "monthly", "quarterly", "yearly"),
     "daily": ("weekly", "monthly", "quarterly", "yearly"),
@@ -40,6 +56,34 @@ def inferred(up: End, down: Partitioning) -> Mapper:
         f"{kind_of(up)} keys feed {kind_of(down)} ones, and no mapping says how",
         _choices(up, down),
     )
+
+
+def implied(mapper: Mapper | None) -> Partitioning | None:
+    """The partitioning of a script that declares none, by the keys that a mapper makes.
+
+    >>> implied(start_of("weekly"))
+    Weekly(tz='UTC', format='%Y-%m-%d (W%V)', start=None, end=None, lag=0, lookback=0, gaps=None)
+    """
+    if not isinstance(mapper, Product):
+        return _implied(mapper)
+    parts = [
+        Dynamic(f"$.part_{number}") if isinstance(each, Identity) else _implied(each)
+        for number, each in enumerate(mapper.mappers, 1)
+    ]
+    known = [each for each in parts if each is not None]
+    if len(known) < len(parts):
+        return None
+    return Composite((f"part_{number}", each) for number, each in enumerate(known, 1))
+
+
+def _implied(mapper: Mapper | None) -> Dimension | None:
+    match mapper:
+        case StartOf():
+            return _KINDS[mapper.kind](format=mapper.format)
+        case AllowedKeys():
+            return Static(mapper.keys)
+        case _:
+            return None
 
 
 def mapped_or_told(mapper: Mapper, up: End, down: Partitioning) -> Mapping:

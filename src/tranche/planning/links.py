@@ -11,6 +11,7 @@ from tranche.model.mapped import Keys, Mapping, Undeclared, Unlisted, mapped
 from tranche.model.mapping import (
     All,
     AllBefore,
+    AllowedKeys,
     FixedKey,
     Identity,
     Last,
@@ -20,7 +21,7 @@ from tranche.model.mapping import (
     Trailing,
 )
 from tranche.model.mapping_inferred import inferred, mapped_or_told
-from tranche.model.partitioning import TimePartitioning
+from tranche.model.partitioning import Dynamic, Partitioning, Static, TimePartitioning, time_of
 from tranche.model.plan import InputKey, SliceKey
 from tranche.model.script import Script
 from tranche.model.trigger import OnAsset, Wait
@@ -158,6 +159,7 @@ class Links:
 def mapping_faults(graph: Graph) -> Iterable[Fault]:
     """`on` lines whose keys do not hang together with those of the script."""
     for script in graph.scripts.values():
+        sound = True
         for trigger in script.triggers_on():
             producer = graph.producer(trigger.asset)
             try:
@@ -166,8 +168,11 @@ def mapping_faults(graph: Graph) -> Iterable[Fault]:
                 elif producer.name != script.name:
                     _linked(script, trigger.asset, producer, trigger)
             except MapperRejected as error:
+                sound = False
                 what = f"{trigger.asset}: {error.what}"
                 yield Fault(Place(script.path, trigger.line), what, error.remedy or "")
+        if sound:
+            yield from _never_meet(graph, script)
 
 
 def _links(graph: Graph, script: Script) -> Iterable[Link]:
@@ -204,8 +209,49 @@ def _linked(script: Script, asset: AssetUri, producer: Script, trigger: OnAsset 
         if isinstance(mapper, FixedKey):
             mapped(mapper, up, up)
         return Link(script, asset, producer, mapper, trigger=trigger)
+    _check_zone(script, up, down)
     chosen = inferred(up, down) if mapper is None else mapper
     return Link(script, asset, producer, chosen, mapped_or_told(chosen, up, down), trigger)
+
+
+def _check_zone(script: Script, up: Partitioning, down: Partitioning) -> None:
+    """Keys that nobody declared are in UTC, which is not what someone with another zone means."""
+    one, other = time_of(up), time_of(down)
+    declared = "partitioned" in dict(script.annotations.lines)
+    if not declared and one is not None and other is not None and one.tz != other.tz:
+        raise MapperRejected(
+            f"its keys are in {one.tz}, and those of {script.label} would be in {other.tz}",
+            f"""add the line 'partitioned {other.kind} tz="{one.tz}"'""",
+        )
+
+
+def _never_meet(graph: Graph, script: Script) -> Iterable[Fault]:
+    """A script that waits for all of its inputs, which have no key in common."""
+    if not script.annotations.trigger_all:
+        return
+    links = [link for link in _links(graph, script) if link.trigger and link.mapping]
+    match script.partitioning:
+        case Static(values=keys):
+            possible: Iterable[str] = keys
+        case Dynamic() if len(listed := [m.keys for m in _lists(links)]) > 1:
+            possible = dict.fromkeys(key for each in listed for key in each)
+        case _:
+            return
+    if not any(all(_listed(link.needed(key)) for link in links) for key in possible):
+        assets = " and ".join(str(link.asset) for link in links)
+        yield Fault(
+            Place(script.path, script.annotations.line("trigger")),
+            f"it waits for {assets} together, and they feed no key in common",
+            "leave 'trigger all' out, or change the mappers",
+        )
+
+
+def _lists(links: Iterable[Link]) -> Iterable[AllowedKeys]:
+    return (link.mapper for link in links if isinstance(link.mapper, AllowedKeys))
+
+
+def _listed(keys: Keys) -> bool:
+    return isinstance(keys, Unlisted) or bool(keys)
 
 
 def _check_source(script: Script, trigger: OnAsset) -> None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import cast
 
-from tranche.errors import Fault, Place
+from tranche.errors import Fault, PartitioningError, Place
 from tranche.model.argument import TYPES, Argument, accepts, argument_type, looks_like
 from tranche.model.asset import AssetUri, FileSet
 from tranche.model.data_test import DataTest, Relationship
 from tranche.model.duration import parse_duration
 from tranche.model.layout import Transform
+from tranche.model.mapping_inferred import implied
 from tranche.model.partitioning import Composite, Partitioning, TimePartitioning
 from tranche.model.script import Annotations, Dialect, Lineage, Retry
 from tranche.model.strategy import History, Manual, Materialize
@@ -261,6 +262,8 @@ def _check_misplaced(draft: _Draft, line: CommentLine) -> None:
 
 def _check_together(draft: _Draft) -> None:
     """Rules about annotations that depend on each other."""
+    if "partitioned" not in draft.lines:
+        _imply(draft)
     made = draft.materialize
     if made is not None:
         _check_made(draft, made)
@@ -282,6 +285,32 @@ def _check_together(draft: _Draft) -> None:
         if argument.name in seen:
             draft.fault(argument.line, f"${argument.name} is declared twice", "declare it once")
         seen.add(argument.name)
+
+
+def _imply(draft: _Draft) -> None:
+    """A script that declares no partitioning has the one whose keys its mappers make."""
+    first: tuple[OnAsset, Partitioning] | None = None
+    for trigger in draft.triggers:
+        if not isinstance(trigger, OnAsset):
+            continue
+        try:
+            found = implied(trigger.mapper)
+        except PartitioningError as error:
+            draft.fault(trigger.line, f"map={trigger.mapper}: {error.what}", error.remedy)
+            continue
+        if found is None:
+            continue
+        if first is not None and first[1] != found:
+            draft.fault(
+                trigger.line,
+                f"map={trigger.mapper} makes other keys than map={first[0].mapper} of line"
+                f" {first[0].line}, so that they never meet",
+                "use the same mapper, or add a partitioned line that says what the keys are",
+            )
+            continue
+        first = (trigger, found)
+    if first is not None:
+        draft.partitioning = first[1]
 
 
 def _check_made(draft: _Draft, made: Materialize) -> None:

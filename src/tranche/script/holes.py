@@ -125,7 +125,9 @@ class _Values:
         self.source = source
         self.partitioning = annotations.partitioning
         # A line that does not parse has its own fault; no more are needed about it.
-        self.partitioned = "partitioned" in dict(annotations.lines)
+        self.partitioned = annotations.partitioning is not None or "partitioned" in dict(
+            annotations.lines
+        )
         self.declared = [argument.name for argument in annotations.arguments]
 
     def files(self, tokens: list[Token]) -> Iterator[tuple[int, int, FileHole]]:

@@ -6,7 +6,8 @@ import pytest
 
 from tranche.errors import MapperRejected
 from tranche.model.mapped import End, Undeclared, mapped
-from tranche.model.mapping_inferred import inferred
+from tranche.model.mapping import All, AllowedKeys, Identity, Mapper, Product, Rollup, StartOfDay
+from tranche.model.mapping_inferred import implied, inferred
 from tranche.model.partitioning import (
     Composite,
     Daily,
@@ -81,3 +82,24 @@ def test_there_is_more_than_one_or_none(up: End, down: Partitioning, message: st
     with pytest.raises(MapperRejected) as caught:
         inferred(up, down)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("mapper", "rule"),
+    [
+        (StartOfDay(), Daily()),
+        (AllowedKeys(["us", "eu"]), REGIONS),
+        (
+            Product(Identity(), StartOfDay(), AllowedKeys(["ARR"])),
+            Composite(part_1=Dynamic("$.part_1"), part_2=Daily(), part_3=Static(["ARR"])),
+        ),
+        (Product(Identity(), Rollup()), None),
+        (Identity(), None),
+        (All(), None),
+        (None, None),
+    ],
+)
+def test_what_a_mapper_says_of_a_script_that_declares_nothing(
+    mapper: Mapper | None, rule: Partitioning | None
+) -> None:
+    assert implied(mapper) == rule

@@ -174,6 +174,56 @@ class TestFeeding:
         assert step(plan(texts, "x", partition="2026-05-16"), "d").verdict == "run"
 
 
+class TestWithoutADeclaredPartitioning:
+    @pytest.mark.parametrize(
+        ("mapper", "key"),
+        [
+            ("start_of_hour", "2026-03-16T09"),
+            ("start_of_day", "2026-03-16"),
+            ("start_of_week", "2026-03-16 (W12)"),
+            ("start_of_month", "2026-03"),
+            ("start_of_quarter", "2026-Q1"),
+            ("start_of_year", "2026"),
+        ],
+    )
+    def test_keys_are_those_that_the_mapper_makes(
+        self, mapper: str, key: str, plan: PlanFor
+    ) -> None:
+        texts = {
+            "a": "partitioned hourly; materialize lake://main/a",
+            "b": f"on lake://main/a map={mapper}; materialize lake://main/b"
+            " :: SELECT '{partition}' AS k",
+        }
+        found = step(plan(texts, "a", partition="2026-03-16T09"), "b")
+        assert (found.verdict, found.keys) == ("run", (key,))
+
+    def test_allowed_keys(self, plan: PlanFor) -> None:
+        texts = {
+            "a": 'partitioned static keys="Sales,Finance,HR"; materialize lake://main/a',
+            "b": "on lake://main/a map=allowed(Sales, Finance); materialize lake://main/b",
+        }
+        assert step(plan(texts, "a", partition="Sales"), "b").keys == ("Sales",)
+        found = plan(texts, "a", partition="HR")
+        assert [each.verdict for each in found.steps] == ["run", "fail"]
+        assert found.steps[1].reason == (
+            "lake://main/a feeds nothing of lake://main/b: 'HR' is not allowed; the keys are"
+            " 'Sales', 'Finance'"
+        )
+
+    def test_a_chain_may_go_on_to_longer_periods(self, plan: PlanFor) -> None:
+        texts = {
+            "a": "partitioned hourly; materialize lake://main/a",
+            "b": "on lake://main/a map=start_of_day; materialize lake://main/b",
+            "c": "on lake://main/b map=start_of_week; materialize lake://main/c",
+        }
+        found = plan(texts, "a", partition="2026-03-18T09")
+        assert [each.keys for each in found.steps] == [
+            ("2026-03-18T09",),
+            ("2026-03-18",),
+            ("2026-03-16 (W12)",),
+        ]
+
+
 class TestDemanding:
     def test_a_key_asks_for_what_it_needs_upstream(self, plan: PlanFor) -> None:
         texts = {
@@ -208,7 +258,10 @@ class TestDemanding:
         ("on lake://main/r map=fixed(jp)", "lake://main/r: fixed(jp): 'jp' is no static key; the keys are 'us', 'eu'"),
         ("on lake://main/w map=rollup; partitioned daily", "lake://main/w: map=rollup maps keys, and lake://main/w has no partitions; leave map= out"),
         ("on lake://main/src map=start_of_day; partitioned monthly", "lake://main/src: map=start_of_day does not fit: from undeclared to monthly keys, and it makes daily keys; choose map=identity, start_of_month, all, last or fixed(…)"),
-        ("on lake://main/src map=start_of_day", "lake://main/src: map=start_of_day makes keys, and script has no partitions; add a partitioned line, or leave map= out"),
+        ("on lake://main/src map=offset(-1)", "lake://main/src: map=offset(-1) makes keys, and script has no partitions; add a partitioned line, or leave map= out"),
+        ("on lake://main/d map=start_of_day", "lake://main/d: its keys are in America/New_York, and those of script would be in UTC; add the line 'partitioned daily tz=\"America/New_York\"'"),
+        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave 'trigger all' out, or change the mappers"),
+        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned dynamic key="$.k"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave 'trigger all' out, or change the mappers"),
     ],
 )  # fmt: skip
 def test_what_does_not_hang_together_is_a_fault(
@@ -217,6 +270,7 @@ def test_what_does_not_hang_together_is_a_fault(
     texts = {
         "d": f"partitioned daily tz={NEW_YORK}; materialize lake://main/d",
         "r": 'partitioned static keys="us,eu"; materialize lake://main/r',
+        "r2": 'partitioned static keys="us,eu"; materialize lake://main/r2',
         "w": "materialize lake://main/w",
         "script": on,
     }
@@ -232,6 +286,9 @@ def test_what_does_not_hang_together_is_a_fault(
         "on lake://main/src map=all",
         "on lake://main/w; partitioned daily",
         "on lake://main/r map=last",
+        "on lake://main/src map=start_of_week",
+        "trigger all; on lake://main/r; on lake://main/src map=allowed(us);"
+        ' partitioned static keys="us,eu"',
     ],
 )
 def test_what_hangs_together_or_need_not(text: str, project: Callable[..., Project]) -> None:

@@ -622,3 +622,18 @@ def test_a_word_that_looks_like_an_annotation_gets_a_warning() -> None:
     assert header.warnings == [
         "pipelines/a.sql:2: 'materialise' is no annotation; did you mean 'materialize'?"
     ]
+
+
+def test_mappers_that_make_different_keys_never_meet() -> None:
+    quarter, week = "on lake://main/a map=start_of_quarter", "on lake://main/b map=start_of_week"
+    assert messages(quarter, week, "trigger all") == [
+        "s.sql:3: map=start_of_week makes other keys than map=start_of_quarter of line 2, so that"
+        " they never meet; use the same mapper, or add a partitioned line that says what the keys are"
+    ]
+
+
+def test_keys_that_no_list_can_hold() -> None:
+    assert messages("on lake://main/a map=allowed('x, y')") == [
+        "s.sql:2: map=allowed('x, y'): 'x, y' cannot be a static key: commas separate the keys;"
+        " give it another name"
+    ]
