@@ -89,14 +89,18 @@ def show_grid(grid: Grid, output: Output) -> None:
     if not grid.cells:
         output.line(f"{grid.asset} has no partition yet; run the script that makes it")
         return
-    rows: dict[str, list[tuple[int, Cell]]] = {}
+    rows: dict[tuple[str, str], list[tuple[int, Cell]]] = {}
     for cell in grid.cells:
         row, column = _place(grid.kind, cell)
-        rows.setdefault(row, []).append((column, cell))
+        rows.setdefault((cell.beside, row), []).append((column, cell))
     if grid.earlier:
         output.line(f"… {counted(grid.earlier, 'earlier key')}; --start shows them", "dim")
-    width = max(map(len, rows))
-    for row, cells in rows.items():
+    width = max(len(row) for _, row in rows)
+    above = ""
+    for (beside, row), cells in rows.items():
+        if beside != above:
+            output.line(shown(beside), "bold")
+            above = beside
         line = [(f"{row.ljust(width)}  ", "")]
         column = 0
         for place, cell in cells:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, product
 from typing import Literal, TypeAlias
 
 from tranche.errors import KeyRejected, UsageError
-from tranche.model.partitioning import TimePartitioning
+from tranche.model.partitioning import (
+    Composite,
+    Partitioning,
+    Static,
+    TimePartitioning,
+    time_of,
+)
+from tranche.model.partitioning_text import join_segments
 from tranche.model.run import Outcome
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
@@ -31,6 +39,8 @@ class Cell:
     begins: datetime
     """On the wall clock."""
     standing: Standing
+    beside: str = ""
+    """The segments of the key besides that of time, where it has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,9 @@ class Grid:
 
     def stretches(self) -> tuple[Stretch, ...]:
         found = []
-        for standing, group in groupby(self.cells, key=lambda cell: cell.standing):
+        for (_, standing), group in groupby(
+            self.cells, key=lambda cell: (cell.beside, cell.standing)
+        ):
             keys = [cell.key for cell in group]
             found.append(Stretch(keys[0], keys[-1], standing, len(keys)))
         return tuple(found)
@@ -73,25 +85,32 @@ class Grid:
 
 def grid_of(
     script: Script,
-    rule: TimePartitioning,
+    rule: Partitioning,
     state: StateReader,
     now: datetime,
     *,
     start: str | None = None,
     end: str | None = None,
-) -> Grid:
-    """The keys from `start` to `end`: those of the partitioning, or that the ledger knows of."""
-    asset = str(script.asset)
-    first = start if start is not None else rule.start
+) -> Grid | None:
+    """The keys from `start` to `end`: those of the partitioning, or that the ledger knows of.
+
+    None if they have no time. Of several dimensions, there is a stretch of time for each of what the
+    others have together.
+    """
+    times = time_of(rule)
+    if times is None:
+        return None
+    asset, kind = str(script.asset), times.kind
+    first = start if start is not None else times.start
     if first is None:
         known = next(iter(state.partitions(asset, limit=1)), None)
         if known is None or known.partition is None:
-            return Grid(asset, rule.kind, ())
-        first = known.partition
-    last = end if end is not None else _last(rule, asset, state, now)
+            return Grid(asset, kind, ())
+        first = _Key.of(rule, known.partition).time
+    last = end if end is not None else _last(rule, times, asset, state, now)
     try:
-        check_order(rule, start, end)
-        keys = rule.keys(start=first, end=last)
+        check_order(times, start, end)
+        keys = times.keys(start=first, end=last)
     except KeyRejected as error:
         raise UsageError(error.what, error.remedy) from None
     if start is not None and len(keys) > _MOST:
@@ -99,37 +118,87 @@ def grid_of(
             f"these are {len(keys):,} keys, from {keys[0]} to {keys[-1]}",
             "narrow them with --start and --end",
         )
-    number = len(keys) if start is not None else min(len(keys), _SHOWN.get(rule.kind, _MOST))
+    number = len(keys) if start is not None else min(len(keys), _SHOWN.get(kind, _MOST))
     shown = list(keys[len(keys) - number :])
     if not shown:
-        return Grid(asset, rule.kind, ())
-    since, until = rule.ordinal(shown[0]), rule.window(shown[-1]).end_utc
+        return Grid(asset, kind, ())
+    since, until = times.ordinal(shown[0]), times.window(shown[-1]).end_utc
     standing: dict[str, Standing] = dict(state.statuses(asset, start=since, end=until))
-    done = [key for key in shown if standing.get(key) == "succeeded"]
+    every = [key for others in _others(rule, standing) for key in _keys(rule, others, shown)]
+    done = [key.text for key in every if standing.get(key.text) == "succeeded"]
     standing |= dict.fromkeys(stale_keys(script, done, state), "stale")
     active = active_keys(asset, state)
+    begins = {key: times.parse(key) for key in shown}
     cells = tuple(
         Cell(
-            key,
-            rule.parse(key),
-            "running" if key in active or None in active else standing.get(key, "missing"),
+            key.text,
+            begins[key.time],
+            "running"
+            if key.text in active or None in active
+            else standing.get(key.text, "missing"),
+            key.beside,
         )
-        for key in shown
+        for key in every
     )
-    return Grid(asset, rule.kind, cells, since, until, earlier=len(keys) - number)
+    return Grid(asset, kind, cells, since, until, earlier=len(keys) - number)
 
 
-def _last(rule: TimePartitioning, asset: str, state: StateReader, now: datetime) -> str:
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key, with its segment of time and what stands beside it."""
+
+    text: str
+    time: str
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rule: Partitioning, text: str) -> _Key:
+        if not isinstance(rule, Composite) or rule.in_time is None:
+            return cls(text, text)
+        segments = rule.split(text)
+        place = rule.in_time
+        return cls(text, segments[place], (*segments[:place], *segments[place + 1 :]))
+
+    @property
+    def beside(self) -> str:
+        return join_segments(self.others)
+
+
+def _keys(rule: Partitioning, others: tuple[str, ...], times: Sequence[str]) -> Iterator[_Key]:
+    for time in times:
+        if isinstance(rule, Composite) and rule.in_time is not None:
+            place = rule.in_time
+            text = rule.join((*others[:place], time, *others[place:]))
+            yield _Key(text, time, others)
+        else:
+            yield _Key(time, time)
+
+
+def _others(rule: Partitioning, known: Iterable[str]) -> list[tuple[str, ...]]:
+    """What stands beside time: all that static dimensions have, and of others what is known."""
+    if not isinstance(rule, Composite):
+        return [()]
+    rules = [each for place, each in enumerate(rule.rules) if place != rule.in_time]
+    if all(isinstance(each, Static) for each in rules):
+        return list(product(*(each.values for each in rules if isinstance(each, Static))))
+    keys = (_Key.of(rule, key) for key in known if _is_key(rule, key))
+    return sorted({key.others for key in keys})
+
+
+def _last(
+    rule: Partitioning, times: TimePartitioning, asset: str, state: StateReader, now: datetime
+) -> str:
     """The last complete period, or a later one that has been tried."""
-    complete = last_complete(rule, now)
+    complete = last_complete(times, now)
     later = state.statuses(
-        asset, start=rule.window(complete).end_utc, end=datetime.max.replace(tzinfo=UTC)
+        asset, start=times.window(complete).end_utc, end=datetime.max.replace(tzinfo=UTC)
     )
-    known = [key for key in later if _is_key(rule, key)]
-    return max([complete, *known], key=rule.ordinal)
+    known = [_Key.of(rule, key).time for key in later if _is_key(rule, key)]
+    return max([complete, *known], key=times.ordinal)
 
 
-def _is_key(rule: TimePartitioning, key: str) -> bool:
+def _is_key(rule: Partitioning, key: str) -> bool:
+    """Whether a text is a key of a partitioning."""
     try:
         rule.validate(key)
     except KeyRejected:

@@ -12,7 +12,6 @@ from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion, column_change
 from tranche.model.data_test import DataTestResult
 from tranche.model.layout import SetLayout
-from tranche.model.partitioning import TimePartitioning
 from tranche.model.project import Project
 from tranche.model.run import Materialization, PartitionState
 from tranche.model.snapshot import Preview, Snapshots
@@ -103,14 +102,15 @@ def grid(
     name = str(find_asset(project, asset, state))
     script = next((s for s in project.scripts if str(s.asset) == name), None)
     rule = script.partitioning if script is not None else None
-    if script is None or not isinstance(rule, TimePartitioning):
-        if start is not None or end is not None:
-            raise UsageError(
-                f"{name} has no keys of time, so that there is nothing between a start and an end",
-                "leave --start and --end out",
-            )
-        return None
-    return grid_of(script, rule, state, clock(), start=start, end=end)
+    found = None
+    if script is not None and rule is not None:
+        found = grid_of(script, rule, state, clock(), start=start, end=end)
+    if found is None and (start is not None or end is not None):
+        raise UsageError(
+            f"{name} has no keys of time, so that there is nothing between a start and an end",
+            "leave --start and --end out",
+        )
+    return found
 
 
 def show(

@@ -41,11 +41,18 @@ SCRIPTS = {
     "back": '-- pipeline\n-- partitioned daily start="2026-11-01" lookback=1\n'
     "-- materialize lake://main/back\nSELECT '{partition}' AS day",
 }
+DIMENSIONS = {
+    "sales": '-- pipeline\n-- partitioned region: static keys="us,eu" | day: daily'
+    " start=\"2026-11-08\"\n-- materialize lake://main/sales\nSELECT '{partition.day}' AS day",
+    "clients": '-- pipeline\n-- partitioned day: daily | client: dynamic key="$.c"\n'
+    "-- materialize lake://main/clients\nSELECT '{partition.client}' AS client",
+}
 LAKES = Lakes(frozenset({"main"}), "main")
 
 
 def project(*names: str) -> Project:
-    reads = [read_sql_script(n, f"pipelines/{n}.sql", SCRIPTS[n], LAKES) for n in names or SCRIPTS]
+    texts = SCRIPTS | DIMENSIONS
+    reads = [read_sql_script(n, f"pipelines/{n}.sql", texts[n], LAKES) for n in names or SCRIPTS]
     assert all(read.script for read in reads), [read.faults for read in reads]
     scripts = tuple(read.script for read in reads if read.script)
     return Project(settings=parse_settings("", Path("/project"), None, {}), scripts=scripts)
@@ -82,7 +89,9 @@ class Ledger(MemoryStore):
                 "id": id,
                 "asset": asset,
                 "partition": key,
-                "ordinal": Daily().ordinal(key) if key[:1].isdigit() else None,
+                "ordinal": None
+                if "ordinal" in more or not key[:1].isdigit()
+                else Daily().ordinal(key),
                 "status": status,
                 "run": run,
                 "attempt": f"t{self.number}",

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from tranche.errors import UsageError
-from tranche.model.partitioning import TimePartitioning
 from tranche.planning.grid import Grid, grid_of
 
 from .test_catchup import Ledger, project
@@ -18,8 +17,10 @@ NOW = datetime(2026, 11, 10, 9, tzinfo=UTC)
 def grid(store: Ledger, name: str = "back", **bounds: str) -> Grid:
     script = project(name).script(name)
     assert script is not None
-    assert isinstance(script.partitioning, TimePartitioning)
-    return grid_of(script, script.partitioning, store, NOW, **bounds)
+    assert script.partitioning is not None
+    found = grid_of(script, script.partitioning, store, NOW, **bounds)
+    assert found is not None
+    return found
 
 
 def test_each_key_stands_somewhere() -> None:
@@ -86,3 +87,32 @@ def test_of_very_many_the_latest() -> None:
 def test_bounds_that_mean_nothing(bounds: dict[str, str], text: str) -> None:
     with pytest.raises(UsageError, match=text):
         grid(Ledger(), "endless", **bounds)
+
+
+def test_of_several_dimensions_there_is_time_for_each_of_the_others() -> None:
+    store = Ledger()
+    ordinal = datetime(2026, 11, 9, tzinfo=UTC)
+    store.ended("sales", "eu|2026-11-09", ordinal=ordinal)
+    store.ended("sales", "us|2026-11-09", "failed", ordinal=ordinal)
+    found = grid(store, "sales")
+    assert [(cell.key, cell.beside, cell.standing) for cell in found.cells] == [
+        ("us|2026-11-08", "us", "missing"),
+        ("us|2026-11-09", "us", "failed"),
+        ("eu|2026-11-08", "eu", "missing"),
+        ("eu|2026-11-09", "eu", "succeeded"),
+    ]
+    assert [(s.first, s.standing) for s in found.stretches()] == [
+        ("us|2026-11-08", "missing"),
+        ("us|2026-11-09", "failed"),
+        ("eu|2026-11-08", "missing"),
+        ("eu|2026-11-09", "succeeded"),
+    ]
+
+
+def test_of_dimensions_that_nobody_can_list_what_is_known() -> None:
+    store = Ledger()
+    assert grid(store, "clients").cells == ()
+    ordinal = datetime(2026, 11, 9, tzinfo=UTC)
+    store.ended("clients", "2026-11-09|a\\|b", ordinal=ordinal)
+    found = grid(store, "clients")
+    assert [(cell.key, cell.beside) for cell in found.cells] == [("2026-11-09|a\\|b", "a\\|b")]
