@@ -84,7 +84,6 @@ def test_a_range_gives_the_rows_of_its_keys(
 def test_segments_with_all_that_they_may_hold(bench: Bench) -> None:
     names = ["a|b", "a\\", "\\|", "a'b", 'x" --', "é\n|", "$1", "(.*)", "\\1"]
     keys = tuple(join_segments([one, other]) for one, other in zip(names, names[::-1], strict=True))
-    bench.sql("CREATE TABLE @t (one STRING, other STRING, n INT) USING iceberg")
     for number, (one, other) in enumerate(zip(names, names[::-1], strict=True)):
         header = '-- pipeline\n-- partitioned dynamic key="$.k"\n-- $o (string)\n'
         bench.run(

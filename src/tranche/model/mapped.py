@@ -8,7 +8,7 @@ key lies within the bounds of its own is for those to ask who start runs by them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
@@ -143,7 +143,10 @@ def mapped(mapper: Mapper, up: End, down: Partitioning) -> Mapping:
         case Trailing():
             return _Moves(*_same_periods(mapper, up, down), first=1 - mapper.count, last=0)
         case AllBefore():
-            return _Before(*_both_in_time(mapper, up, down))
+            earlier, later = _both_in_time(mapper, up, down)
+            bound = down.end if isinstance(down, TimePartitioning) else None
+            last = None if bound is None else later.keys(start=bound, end=bound)[-1]
+            return _Before(earlier, later, last)
         case FixedKey():
             try:
                 up.validate(mapper.key)
@@ -201,7 +204,7 @@ class _Begins:
     down: TimePartitioning
 
     def downstream(self, key: str) -> Sequence[str]:
-        return _at(_free(self.down), self.up.window(key).start)
+        return _at(self.down, self.up.window(key).start)
 
     def upstream(self, key: str) -> Sequence[str]:
         window = self.down.window(key)
@@ -216,7 +219,7 @@ class _TextBegins:
     down: TimePartitioning
 
     def downstream(self, key: str) -> Sequence[str]:
-        return _at(_free(self.down), _begin(self.up, key, self.down.tz))
+        return _at(self.down, _begin(self.up, key, self.down.tz))
 
     def upstream(self, key: str) -> Unlisted:
         window = self.down.window(key)
@@ -233,7 +236,7 @@ class _Fans:
 
     def downstream(self, key: str) -> Sequence[str]:
         window = self.up.window(key)
-        found = _free(self.down).beginning_in(window.start, window.end)
+        found = self.down.beginning_in(window.start, window.end)
         if len(found) > self.most:
             raise KeyRejected(
                 f"{key!r} feeds {len(found):,} {self.down.kind} keys, and {self.most:,} are the most",
@@ -255,7 +258,7 @@ class _Moves:
     last: int
 
     def downstream(self, key: str) -> Sequence[str]:
-        return self._between(self.up, _free(self.down), key, -self.last, -self.first)
+        return self._between(self.up, self.down, key, -self.last, -self.first)
 
     def upstream(self, key: str) -> Sequence[str]:
         return self._between(self.down, self.up, key, self.first, self.last)
@@ -274,24 +277,23 @@ class _Before:
 
     up: TimePartitioning
     down: TimePartitioning
+    end: str | None
+    """The last key downstream, if there is one."""
 
     def downstream(self, key: str) -> Keys:
-        start = self.up.window(key).start
-        free = _free(self.down)
-        first = _at(free, start)
+        first = _at(self.down, self.up.window(key).start)
         if not first:
             return ()
-        if self.down.end is not None:
-            last = replace(self.down, start=None).keys(start=self.down.end, end=self.down.end)[-1]
-            return free.beginning_in(free.window(first[0]).start, free.window(last).end)
-        return Unlisted(since=free.window(first[0]).start_utc)
+        begin = self.down.window(first[0])
+        if self.end is not None:
+            return self.down.beginning_in(begin.start, self.down.window(self.end).end)
+        return Unlisted(since=begin.start_utc)
 
     def upstream(self, key: str) -> Keys:
-        end = self.down.window(key).end
+        window = self.down.window(key)
         if self.up.start is None:
-            return Unlisted(until=end.astimezone(time_zone("UTC")))
-        first = self.up.window(_first(self.up)).start
-        return self.up.beginning_in(first, end)
+            return Unlisted(until=window.end_utc)
+        return self.up.beginning_in(self.up.window(_first(self.up)).start, window.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,29 +330,61 @@ class _Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class _Segments:
-    """Segment by segment."""
+class _Dimension:
+    """A dimension that both ends have, or just one of them."""
 
-    parts: tuple[Mapping, ...]
+    up: End | None
+    down: Partitioning | None
+    mapping: Mapping | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Segments:
+    """Segment by segment; of a dimension that the other end lacks, all keys are meant."""
+
+    dimensions: tuple[_Dimension, ...]
 
     def downstream(self, key: str) -> Keys:
-        return self._joined(key, lambda part, segment: part.downstream(segment))
+        segments = iter(_cut(key, sum(each.up is not None for each in self.dimensions)))
+        found: list[Keys] = []
+        for each in self.dimensions:
+            segment = "" if each.up is None else each.up.validate(next(segments))
+            if each.mapping is not None:
+                found.append(each.mapping.downstream(segment))
+            elif each.down is not None:
+                found.append(_every(each.down))
+        return _joined(found)
 
     def upstream(self, key: str) -> Keys:
-        return self._joined(key, lambda part, segment: part.upstream(segment))
+        segments = iter(_cut(key, sum(each.down is not None for each in self.dimensions)))
+        found: list[Keys] = []
+        for each in self.dimensions:
+            segment = "" if each.down is None else each.down.validate(next(segments))
+            if each.mapping is not None:
+                found.append(each.mapping.upstream(segment))
+            elif each.up is not None:
+                found.append(_every(each.up))
+        return _joined(found)
 
-    def _joined(self, key: str, turned: Callable[[Mapping, str], Keys]) -> Keys:
-        segments = split_segments(key)
-        if len(segments) != len(self.parts):
-            raise KeyRejected(
-                f"{shown(key)} has {len(segments)} of {len(self.parts)} segments",
-                "separate segments by |",
-            )
-        each = tuple(turned(p, s) for p, s in zip(self.parts, segments, strict=True))
-        listed = [keys for keys in each if not isinstance(keys, Unlisted)]
-        if len(listed) < len(each):
-            return Unlisted(parts=each)
-        return tuple(join_segments(found) for found in product(*listed))
+
+def _cut(key: str, count: int) -> Sequence[str]:
+    if count == 1:
+        return [key]
+    segments = split_segments(key)
+    if len(segments) != count:
+        raise KeyRejected(
+            f"{shown(key)} has {len(segments)} of {count} segments", "separate segments by |"
+        )
+    return segments
+
+
+def _joined(parts: Sequence[Keys]) -> Keys:
+    if len(parts) == 1:
+        return parts[0]
+    listed = [keys for keys in parts if not isinstance(keys, Unlisted)]
+    if len(listed) < len(parts):
+        return Unlisted(parts=tuple(parts))
+    return tuple(join_segments(found) for found in product(*listed))
 
 
 def _identity(
@@ -382,42 +416,57 @@ def _start_of(mapper: StartOf, up: End, down: Partitioning) -> Mapping:
     if not isinstance(down, TimePartitioning) or down.kind != mapper.kind:
         raise _unfit(mapper, up, down, f"it makes {mapper.kind} keys")
     if isinstance(up, TimePartitioning):
-        return _Begins(up, down)
+        return _Begins(up, _free(down))
     if isinstance(up, Undeclared | Dynamic):
-        return _TextBegins(up, down)
+        return _TextBegins(up, _free(down))
     raise _unfit(mapper, up, down, f"{up.kind} keys have no time")
 
 
 def _product(mapper: Product, up: End, down: Partitioning) -> Mapping:
-    count = len(mapper.mappers)
-    for end in (up, down):
-        if isinstance(end, Undeclared):
-            continue
-        if not isinstance(end, Composite) or len(end.dimensions) != count:
-            has = len(end.dimensions) if isinstance(end, Composite) else 1
-            raise _unfit(
-                mapper, up, down, f"it is for keys of {count} segments, and there is {has}"
-            )
     if any(isinstance(each, Last) for each in mapper.mappers):
         raise MapperRejected(
             f"{mapper}: the last key of one dimension alone is not defined", "use map=last"
         )
-    ups: Sequence[End] = (
-        [up] * count if isinstance(up, Undeclared) else [rule for _, rule in _dimensions(up)]
+    count = len(mapper.mappers)
+    ups: Sequence[End | None] | None
+    ups = [up] * count if isinstance(up, Undeclared) else _aligned(mapper, _rules(up))
+    downs = _aligned(mapper, _rules(down))
+    if ups is None or downs is None or (None in ups and None in downs):
+        raise _unfit(
+            mapper,
+            up,
+            down,
+            f"there must be {count} dimensions at one end, and at the other one for each mapper but"
+            " all",
+        )
+    return _Segments(
+        tuple(
+            _Dimension(one, other, mapped(each, one, other) if one and other else None)
+            for each, one, other in zip(mapper.mappers, ups, downs, strict=True)
+        )
     )
-    downs = [rule for _, rule in _dimensions(down)]
-    return _Segments(tuple(mapped(*each) for each in zip(mapper.mappers, ups, downs, strict=True)))
 
 
-def _dimensions(rule: Partitioning) -> tuple[tuple[str, Partitioning], ...]:
-    return rule.dimensions if isinstance(rule, Composite) else (("", rule),)
+def _aligned(mapper: Product, rules: Sequence[Partitioning]) -> list[Partitioning | None] | None:
+    """The dimensions of an end beside the mappers; those that it lacks are the business of `all`."""
+    if len(rules) == len(mapper.mappers):
+        return list(rules)
+    left = iter(rules)
+    if len(rules) != sum(not isinstance(each, All) for each in mapper.mappers):
+        return None
+    return [None if isinstance(each, All) else next(left) for each in mapper.mappers]
+
+
+def _rules(rule: Partitioning) -> Sequence[Partitioning]:
+    return rule.rules if isinstance(rule, Composite) else (rule,)
 
 
 def _both_in_time(
     mapper: Mapper, up: End, down: Partitioning
 ) -> tuple[TimePartitioning, TimePartitioning]:
+    """Both ends; the lower one without its bounds, which are not asked for here."""
     if isinstance(up, TimePartitioning) and isinstance(down, TimePartitioning):
-        return up, down
+        return up, _free(down)
     raise _unfit(mapper, up, down, "it needs keys of time at both ends")
 
 
@@ -445,15 +494,9 @@ def _every(rule: End) -> Keys:
     if isinstance(rule, Static):
         return rule.values
     if isinstance(rule, Composite):
-        return _all_segments([_every(each) for _, each in rule.dimensions])
+        every = _joined([_every(each) for each in rule.rules])
+        return Unlisted() if isinstance(every, Unlisted) else every
     return Unlisted()
-
-
-def _all_segments(parts: Sequence[Keys]) -> Keys:
-    listed = [keys for keys in parts if not isinstance(keys, Unlisted)]
-    if len(listed) < len(parts):
-        return Unlisted()
-    return tuple(join_segments(found) for found in product(*listed))
 
 
 def _has(rule: End, key: str) -> bool:
@@ -463,7 +506,7 @@ def _has(rule: End, key: str) -> bool:
     except KeyRejected:
         return False
     if isinstance(rule, TimePartitioning):
-        return len(rule.keys(start=key, end=key)) > 0
+        return rule.covers(key)
     if isinstance(rule, Composite):
         return all(
             _has(each, part)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 from tranche.errors import MapperRejected, PartitioningError
 from tranche.model.mapped import End, Mapping, Undeclared, kind_of, mapped
 from tranche.model.mapping import (
@@ -100,31 +103,59 @@ def _choices(up: End, down: Partitioning) -> str:
     if isinstance(down, TimePartitioning):
         possible.insert(1, start_of(down.kind))
     fitting = [str(each) for each in possible if _fits(each, up, down)]
-    if isinstance(up, Composite) and isinstance(down, Composite):
+    if isinstance(up, Composite) or isinstance(down, Composite):
         fitting.insert(0, "product(…)")
     return f"choose map={', '.join(fitting)} or fixed(…)"
 
 
 def _inferred(up: End, down: Partitioning) -> Mapper | None:
+    if isinstance(up, Undeclared):
+        return Identity()
     match up, down:
-        case Undeclared(), _:
-            return Identity()
         case TimePartitioning(), TimePartitioning():
             return _in_time(up, down)
         case Composite(), Composite() if len(up.dimensions) == len(down.dimensions):
-            pairs = zip(up.dimensions, down.dimensions, strict=True)
-            found = [_inferred(one, other) for (_, one), (_, other) in pairs]
-            mappers = [each for each in found if each is not None]
-            if len(mappers) < len(found):
-                return None
-            same = all(isinstance(each, Identity) for each in mappers)
-            return Identity() if same else Product(*mappers)
+            return _each(up.rules, down.rules)
+        case (Composite(), _) | (_, Composite()):
+            return _along(up, down)
         case Static(), Static() if set(up.values) <= set(down.values):
             return Identity()
         case ((Static() | Dynamic()), Dynamic()):
             return Identity()
         case _:
             return None
+
+
+def _each(ups: Sequence[Partitioning], downs: Sequence[Partitioning]) -> Mapper | None:
+    found = [_inferred(one, other) for one, other in zip(ups, downs, strict=True)]
+    mappers = [each for each in found if each is not None]
+    if len(mappers) < len(found):
+        return None
+    same = all(isinstance(each, Identity) for each in mappers)
+    return Identity() if same else Product(*mappers)
+
+
+def _along(up: Partitioning, down: Partitioning) -> Mapper | None:
+    """The mapper where one end has dimensions that the other lacks, if it is clear which ones."""
+    ends = [
+        rule.dimensions if isinstance(rule, Composite) else (("", rule),) for rule in (up, down)
+    ]
+    short, long = sorted(ends, key=len)
+    found = []
+    for places in combinations(range(len(long)), len(short)):
+        beside = dict(zip(places, short, strict=True))
+        named = len(short) > 1
+        if named and any(long[place][0] != name for place, (name, _) in beside.items()):
+            continue
+        mappers = [
+            _inferred(*((other, rule) if short is ends[0] else (rule, other)))
+            if (other := beside.get(place, ("", None))[1]) is not None
+            else All()
+            for place, (_, rule) in enumerate(long)
+        ]
+        if all(each is not None for each in mappers):
+            found.append(Product(*(each for each in mappers if each is not None)))
+    return found[0] if len(found) == 1 else None
 
 
 def _in_time(up: TimePartitioning, down: TimePartitioning) -> Mapper | None:

@@ -122,6 +122,15 @@ class TimePartitioning:
             return None
         return self._calendar.render(self._calendar.label_at(at))
 
+    def covers(self, key: str) -> bool:
+        """Whether the key lies between `start` and `end`.
+
+        >>> Daily(start="2026-05-01").covers("2026-04-30")
+        False
+        """
+        since, until = self._own
+        return since <= self._extent(key).since < until
+
     def before_start(self, key: str) -> bool:
         """Whether the key lies before `start`."""
         return self._extent(key).since < self._own.since

@@ -209,8 +209,10 @@ class BackfillPlanner:
                 if any(link.feeds_whole(self.keys[link.producer.name]) for link in fed):
                     self.add(script, [], [])
                 return
-            asked = list(self.carried(script, rule, links, self.asked))
-            fresh = self.carried(script, rule, links, self.keys)
+            carried = self.carried(script, rule, links, self.asked)
+            asked = list(carried)
+            same = all(self.keys.get(name) == self.asked[name] for name in needs)
+            fresh = carried if same else self.carried(script, rule, links, self.keys)
             standing = self.standing(script, rule, asked)
             keys = [key for key in asked if key in fresh or standing[key] != "succeeded"]
             keys = self.ready(script, keys, links)

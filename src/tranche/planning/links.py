@@ -271,6 +271,6 @@ def _needs_all(mapper: Mapper | None) -> bool:
         case Rollup() | Trailing() | AllBefore():
             return True
         case Product():
-            return any(map(_needs_all, mapper.mappers))
+            return any(isinstance(each, All) or _needs_all(each) for each in mapper.mappers)
         case _:
             return False

@@ -14,7 +14,7 @@ from tranche.errors import (
     TrancheError,
 )
 from tranche.model.mapped import Unlisted
-from tranche.model.partitioning import Partitioning, TimePartitioning, time_of
+from tranche.model.partitioning import Composite, Partitioning, TimePartitioning, time_of
 from tranche.model.plan import Plan, Request, SliceKey, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -201,18 +201,17 @@ class _Planner:
 
     def partitioned(self, script: Script, rule: Partitioning, links: Sequence[Link]) -> _Decision:
         asking = self.fed(script, rule, links)
-        keys = list(asking) or list(self.demanded.get(script.name, ()))
-        if keys:
-            keys = [rule.validate(key) for key in keys]
-        elif any(link.mapping is not None and link.trigger is not None for link in links):
+        keys = list(self.demanded.get(script.name, asking))
+        if not keys and any(
+            link.mapping is not None and link.trigger is not None for link in links
+        ):
             return self.unfed(script, rule, links)
-        else:
+        if not keys:
             resolved = resolve(rule, self.request)
             if not resolved.keys:
                 return self.without_key(script, resolved.reason or "")
-            given = self.request.partition is not None or self.request.scheduled
             times = time_of(rule)
-            if times is not None and not given:
+            if times is not None and not self.request.scheduled and not self.gives_time(rule):
                 lag = f" minus a lag of {times.lag}" if times.lag else ""
                 self.warnings.append(
                     f"{script.label} runs for {', '.join(resolved.keys)}, the current period{lag}:"
@@ -222,6 +221,14 @@ class _Planner:
         if not self.request.exact:
             keys = with_lookback(rule, keys)
         return self.ready(script, rule, keys, asking)
+
+    def gives_time(self, rule: Partitioning) -> bool:
+        """Whether the key that was given has the time, which would follow from the clock."""
+        given = self.request.partition
+        if given is None or not isinstance(rule, Composite):
+            return given is not None
+        named = rule.named(given)
+        return named is None or rule.in_time is None or rule.names[rule.in_time] in named
 
     def ready(
         self,

@@ -85,15 +85,10 @@ def _from_clock(partitioning: TimePartitioning, request: Request) -> Resolved:
     fired = replace(partitioning, start=None, end=None).key_at(request.fire_time)
     if fired is not None and partitioning.lag:
         fired = partitioning.shift(fired, -partitioning.lag)
-    if fired is not None and within_bounds(partitioning, fired):
+    if fired is not None and partitioning.covers(fired):
         return Resolved((fired,))
     local = request.fire_time.astimezone(time_zone(partitioning.tz)).isoformat(timespec="seconds")
     return Resolved((), f"{bounds(partitioning)}, and the run fired at {local}")
-
-
-def within_bounds(partitioning: TimePartitioning, key: str) -> bool:
-    """Whether a key lies between the partitioning's own start and end."""
-    return len(partitioning.keys(start=key, end=key)) > 0
 
 
 def bounds(partitioning: TimePartitioning) -> str:

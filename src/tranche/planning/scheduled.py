@@ -10,7 +10,6 @@ from typing import TypeAlias
 from tranche.model.partitioning import TimePartitioning
 from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
-from tranche.planning.resolve import within_bounds
 from tranche.planning.universe import with_lookback
 
 Moves: TypeAlias = Callable[[str, str, datetime, int], datetime]
@@ -56,7 +55,7 @@ class Schedule:
             since = self.rule.shift(before, 1)
             if self.rule.ordinal(since) < self.rule.ordinal(key):
                 keys = list(replace(self.rule, start=None, end=None).keys(start=since, end=key))
-        found = [each for each in keys if within_bounds(self.rule, each)]
+        found = [each for each in keys if self.rule.covers(each)]
         return found if exact else with_lookback(self.rule, found)
 
     def fires_for(self, keys: Sequence[str]) -> list[Fire]:

@@ -20,7 +20,6 @@ from tranche.model.partitioning import (
     time_of,
 )
 from tranche.model.partitioning_zone import time_zone
-from tranche.planning.resolve import within_bounds
 
 MOST = 1_000_000
 """More keys than anybody means."""
@@ -68,7 +67,7 @@ def with_lookback(rule: Partitioning | TimePartitioning, keys: Sequence[str]) ->
         place = rule.in_time or 0 if isinstance(rule, Composite) else 0
         for back in range(times.lookback + 1):
             earlier = times.shift(segments[place], -back)
-            if back == 0 or within_bounds(times, earlier):
+            if back == 0 or times.covers(earlier):
                 parts = (*segments[:place], earlier, *segments[place + 1 :])
                 whole = rule.join(parts) if isinstance(rule, Composite) else earlier
                 found[whole] = times.ordinal(earlier)
@@ -79,7 +78,7 @@ def inside(rule: Partitioning, key: str) -> bool:
     """Whether a key lies within the bounds of its partitioning, if that has some."""
     if isinstance(rule, Composite):
         return all(map(inside, rule.rules, rule.split(key)))
-    return not isinstance(rule, TimePartitioning) or within_bounds(rule, key)
+    return not isinstance(rule, TimePartitioning) or rule.covers(key)
 
 
 def in_order(rule: Partitioning, keys: Iterable[str]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class Arrivals:
         self.running = running
         """The keys of each script in the plan; none of one without partitions."""
         self._known: dict[tuple[str, str | None], bool] = {}
+        self._made: dict[str, frozenset[str]] = {}
 
     def waiting(self, script: Script, links: Mapping[str, Sequence[Link]]) -> dict[str, str]:
         """The keys that must wait, each with what for; `links` are those that ask for each key.
@@ -76,7 +77,7 @@ class Arrivals:
         if link.producer.partitioning is None:
             return
         owner = self._owner(link.asset)
-        running = self.running.get(link.producer.name, ())
+        running = self._running(link)
         wanted: dict[str, None] = {}
         for key in keys:
             needed = link.needed(key)
@@ -109,7 +110,7 @@ class Arrivals:
                 return there < (min(count, len(needed)) if count > 0 else len(needed) + count)
 
     def _is_there(self, link: Link, key: str) -> bool:
-        if key in self.running.get(link.producer.name, ()):
+        if key in self._running(link):
             return True
         place = self._owner(link.asset), key
         if place not in self._known:
@@ -128,7 +129,7 @@ class Arrivals:
 
     def _any_is_there(self, link: Link, needed: Unlisted) -> bool:
         rule = link.producer.partitioning
-        running = self.running.get(link.producer.name, ())
+        running = self._running(link)
         if rule is not None and any(among(rule, needed, each) for each in running):
             return True
         last = None
@@ -145,6 +146,13 @@ class Arrivals:
             if len(page) < _PAGE:
                 return False
             last = page[-1]
+
+    def _running(self, link: Link) -> frozenset[str]:
+        """The keys of what is upstream that this plan makes; once they are asked for, they stay."""
+        name = link.producer.name
+        if name not in self._made:
+            self._made[name] = frozenset(self.running.get(name, ()))
+        return self._made[name]
 
     def _owner(self, asset: AssetUri) -> str:
         return str(self.graph.owner(asset))

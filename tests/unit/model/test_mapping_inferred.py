@@ -53,6 +53,15 @@ TENANTS = Dynamic("$.tenant")
             Composite([("m", Monthly()), ("r", REGIONS)]),
             "product(rollup, identity)",
         ),
+        (Daily(), Composite(day=Daily(), region=REGIONS), "product(identity, all)"),
+        (Daily(), Composite(region=REGIONS, hour=Hourly()), "product(all, fan_out)"),
+        (Composite(day=Daily(), region=REGIONS), Monthly(), "product(rollup, all)"),
+        (Composite(day=Daily(), region=REGIONS), REGIONS, "product(all, identity)"),
+        (
+            Composite(day=Daily(), region=REGIONS, tenant=TENANTS),
+            Composite(day=Daily(), tenant=TENANTS),
+            "product(identity, all, identity)",
+        ),
     ],
 )
 def test_only_one_makes_sense(up: End, down: Partitioning, mapper: str) -> None:
@@ -70,7 +79,8 @@ def test_only_one_makes_sense(up: End, down: Partitioning, mapper: str) -> None:
         (Hourly(), Hourly(format="%Y-%m-%dT%H%z"), "hourly keys feed hourly ones, and no mapping says how; choose map=start_of_hour, all_before, all, last or fixed(…)"),
         (REGIONS, Static(["us"]), "static keys feed static ones, and no mapping says how; choose map=identity, all, last or fixed(…)"),
         (TENANTS, REGIONS, "dynamic keys feed static ones, and no mapping says how; choose map=identity, all, last or fixed(…)"),
-        (Composite([("d", Daily()), ("r", REGIONS)]), Daily(), "daily | static keys feed daily ones, and no mapping says how; choose map=all, last or fixed(…)"),
+        (Composite(d=Daily(), other=Daily()), Daily(), "daily | daily keys feed daily ones, and no mapping says how; choose map=product(…), all, last or fixed(…)"),
+        (Composite(d=Daily(), r=Weekly()), REGIONS, "daily | weekly keys feed static ones, and no mapping says how; choose map=product(…), all, last or fixed(…)"),
         (
             Composite([("d", Daily()), ("r", REGIONS)]),
             Composite([("r", REGIONS), ("d", Daily())]),

@@ -38,7 +38,11 @@ def test_a_run_is_for_all_keys_of_what_nobody_named(plan: PlanFor) -> None:
     assert found.warnings[0] == (
         "lake://main/s runs for 2026-05-16|us, 2026-05-16|eu, the current period: no key was given"
     )
-    assert step(plan(SALES, "s", partition="region=eu"), "s").keys == ("2026-05-16|eu",)
+    found = plan(SALES, "s", partition="region=eu", scheduled=False)
+    assert step(found, "s").keys == ("2026-05-16|eu",)
+    assert found.warnings[0].startswith("lake://main/s runs for 2026-05-16|eu, the current period")
+    found = plan(SALES, "s", partition="day=2026-05-01", scheduled=False)
+    assert not any("the current period" in warning for warning in found.warnings)
 
 
 def test_a_key_outside_the_bounds_of_a_dimension(plan: PlanFor) -> None:
@@ -70,6 +74,19 @@ def test_mappings_go_segment_by_segment(plan: PlanFor, state: Any) -> None:
     # The other region lacks a day.
     found = step(plan(SALES, "s", partition="2026-04-30|us"), "m")
     assert (found.verdict, found.reason) == ("skip", "it waits for lake://main/s 2026-04-29|us")
+
+
+def test_what_is_upstream_runs_for_what_was_asked_alone(plan: PlanFor) -> None:
+    texts = {
+        "d": "partitioned daily; materialize lake://main/d",
+        "s": 'on lake://main/d; partitioned day: daily | region: static keys="us,eu";'
+        " materialize lake://main/s",
+    }
+    found = plan(texts, "+s", partition="2026-05-01|eu")
+    assert [each.keys for each in found.steps] == [("2026-05-01",), ("2026-05-01|eu",)]
+    # The other way round all that a day feeds runs.
+    found = plan(texts, "d", partition="2026-05-01")
+    assert step(found, "s").keys == ("2026-05-01|us", "2026-05-01|eu")
 
 
 def test_a_wrong_key_says_which_segment(plan: PlanFor) -> None:
