@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +14,8 @@ from tranche.errors import (
     TrancheError,
 )
 from tranche.model.mapped import Unlisted
-from tranche.model.partitioning import Composite, Partitioning, TimePartitioning, time_of
+from tranche.model.mapping import Identity
+from tranche.model.partitioning import Composite, Partitioning, time_of
 from tranche.model.plan import Plan, Request, SliceKey, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -103,8 +104,14 @@ class _Planner:
         wanted: dict[str, dict[str, None]] = {}
         for name in self.roots:
             rule = self.graph.scripts[name].partitioning
-            asked = resolve(rule, self.request).keys if rule is not None else ()
-            wanted[name] = dict.fromkeys(asked)
+            if rule is None:
+                continue
+            try:
+                wanted[name] = dict.fromkeys(resolve(rule, self.request).keys)
+            except TrancheError:
+                # In a folder, the key is for those that it fits.
+                if len(self.roots) == 1:
+                    raise
         for name in reversed(names):
             script = self.graph.scripts[name]
             if script.partitioning is None or name not in wanted:
@@ -244,7 +251,9 @@ class _Planner:
             links = [link for link in self.links.of(script) if link.trigger is not None]
             waiting = self.arrivals.waiting(script, dict.fromkeys(keys, links))
         else:
-            waiting = self.arrivals.waiting(script, asking)
+            strict = [link for link in _unique(asking.values()) if link.wait != "any"]
+            # Keys that it looks back to have been asked for by nobody, and may lack something too.
+            waiting = self.arrivals.waiting(script, {key: asking.get(key, strict) for key in keys})
         left = [key for key in keys if key not in waiting]
         if not left:
             return _Decision(in_order(rule, keys), "skip", next(iter(waiting.values())))
@@ -267,8 +276,9 @@ class _Planner:
                     f"{link.asset} feeds nothing of {script.label}: {error.what}", error.remedy
                 )
             for key in fed.keys:
-                # Whoever gives a key may leave the bounds; what follows from the time may not.
-                if self.request.partition is not None or inside(rule, key):
+                # Whoever gives a key may leave the bounds with it; what follows from it may not.
+                given = self.request.partition is not None and isinstance(link.mapper, Identity)
+                if given or inside(rule, key):
                     found.setdefault(key, []).append(link)
         return found
 
@@ -276,8 +286,11 @@ class _Planner:
         """What a script does that is triggered, and by nothing that says for which key."""
         for link in links:
             fed = link.fed(self.keys[link.producer.name])
-            if fed.keys and isinstance(rule, TimePartitioning):
-                return self.without_key(script, f"{bounds(rule)}, and the run is for {fed.keys[0]}")
+            times = time_of(rule)
+            if fed.keys and times is not None:
+                return self.without_key(
+                    script, f"{bounds(times)}, and the run is for {fed.keys[0]}"
+                )
             if fed.every:
                 return self.without_key(
                     script,
@@ -308,6 +321,11 @@ class _Planner:
             return _Decision((), "skip", reason)
         self.warnings.append(f"{script.label} runs without a partition: {reason}")
         return _Decision()
+
+
+def _unique(groups: Iterable[Iterable[Link]]) -> list[Link]:
+    """The links of several groups, one for each asset."""
+    return list({link.asset: link for group in groups for link in group}.values())
 
 
 def _check_request(request: Request, steps: Sequence[Step]) -> None:

@@ -94,8 +94,13 @@ class TestFeeding:
         }
         found = step(plan(texts, "m", fire_time=datetime(2026, 2, 11, tzinfo=UTC)), "d")
         assert found.keys == tuple(f"2026-02-{day}" for day in range(10, 29))
-        # Whoever names the key may leave the bounds.
-        assert len(step(plan(texts, "m", partition="2026-02"), "d").keys) == 28
+        # Whoever names the month has not named days that lie before the first.
+        assert len(step(plan(texts, "m", partition="2026-02"), "d").keys) == 19
+        found = step(plan(texts, "m", partition="2026-01"), "d")
+        assert (found.verdict, found.reason) == (
+            "skip",
+            "it starts at 2026-02-10, and the run is for 2026-01-01",
+        )
 
     def test_a_day_needs_the_last_ones(self, plan: PlanFor, state: Any) -> None:
         texts = {
@@ -116,6 +121,14 @@ class TestFeeding:
         # At the beginning there are fewer.
         found = plan(texts, "a", partition="2026-05-01")
         assert step(found, "b").keys == ("2026-05-01",)
+
+    def test_keys_that_are_looked_back_to_wait_too(self, plan: PlanFor, state: Any) -> None:
+        texts = ROLLUP | {"d": DAYS.replace("; materialize", " lookback=2; materialize")}
+        for day in ("2026-05-16", "2026-05-15"):
+            state.keys |= {("lake://main/h", hour) for hour in hours(day)}
+        found = plan(texts, "h", partition="2026-05-16T07")
+        assert step(found, "d").keys == ("2026-05-15", "2026-05-16")
+        assert found.warnings[-1].startswith("lake://main/d 2026-05-14 does not run: it waits for")
 
     def test_the_day_before(self, plan: PlanFor) -> None:
         texts = {
@@ -236,6 +249,14 @@ class TestDemanding:
         assert step(found, "b").keys == tuple(f"2026-02-{day:02}" for day in range(1, 29))
         assert step(found, "a").keys[0] == "2026-01-31"
         assert len(step(found, "a").keys) == 28
+
+    def test_of_a_folder_each_goes_by_its_own_rule(self, plan: PlanFor) -> None:
+        texts = {
+            "f/a": "partitioned daily; materialize lake://main/a",
+            "f/m": "on lake://main/a map=start_of_month; partitioned monthly",
+        }
+        found = plan(texts, "+f", partition="2026-02-01")
+        assert [each.keys for each in found.steps] == [("2026-02-01",), ("2026-02",)]
 
     def test_a_wrong_key_is_that_of_the_target(self, plan: PlanFor) -> None:
         with pytest.raises(KeyRejected, match="'2026-02-01' is no monthly key"):
