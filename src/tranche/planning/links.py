@@ -113,18 +113,46 @@ class Link:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SourceLink:
+    """An asset that no script makes, and what a key that somebody names of it means to a script."""
+
+    script: Script
+    asset: AssetUri
+    trigger: OnAsset
+    mapper: Mapper | None = None
+    mapping: Mapping | None = None
+
+    def feeds_whole(self, keys: Iterable[str]) -> bool:
+        """Whether its keys matter to a script without partitions."""
+        if isinstance(self.mapper, FixedKey):
+            return self.mapper.key in keys
+        return self.mapper is not None
+
+
 class Links:
     """The links of each script of a graph, worked out when they are first asked for."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._known: dict[str, tuple[Link, ...]] = {}
+        self._sources: dict[str, tuple[SourceLink, ...]] = {}
 
     def of(self, script: Script) -> tuple[Link, ...]:
         """Its links; MapperRejected if the keys of an `on` line do not hang together with its own."""
         if script.name not in self._known:
             self._known[script.name] = tuple(_links(self.graph, script))
         return self._known[script.name]
+
+    def sources(self, script: Script) -> tuple[SourceLink, ...]:
+        """Its links to what no script makes, of those that its `on` lines name."""
+        if script.name not in self._sources:
+            self._sources[script.name] = tuple(
+                _from_source(script, trigger)
+                for trigger in script.triggers_on()
+                if self.graph.producer(trigger.asset) is None
+            )
+        return self._sources[script.name]
 
     def from_(self, script: Script, names: Iterable[str]) -> tuple[Link, ...]:
         """Its links to the scripts of these names."""
@@ -164,7 +192,7 @@ def mapping_faults(graph: Graph) -> Iterable[Fault]:
             producer = graph.producer(trigger.asset)
             try:
                 if producer is None:
-                    _check_source(script, trigger)
+                    _from_source(script, trigger)
                 elif producer.name != script.name:
                     _linked(script, trigger.asset, producer, trigger)
             except MapperRejected as error:
@@ -254,16 +282,19 @@ def _listed(keys: Keys) -> bool:
     return isinstance(keys, Unlisted) or bool(keys)
 
 
-def _check_source(script: Script, trigger: OnAsset) -> None:
+def _from_source(script: Script, trigger: OnAsset) -> SourceLink:
     """Nobody here makes it: its events may bring any key, or none."""
-    if trigger.mapper is None or isinstance(trigger.mapper, All | Last | FixedKey):
-        return
-    if script.partitioning is None:
+    mapper, rule = trigger.mapper, script.partitioning
+    if rule is not None:
+        chosen = mapper if mapper is not None else inferred(Undeclared(), rule)
+        mapping = mapped_or_told(chosen, Undeclared(), rule)
+        return SourceLink(script, trigger.asset, trigger, chosen, mapping)
+    if mapper is not None and not isinstance(mapper, All | Last | FixedKey):
         raise MapperRejected(
-            f"map={trigger.mapper} makes keys, and {script.label} has no partitions",
+            f"map={mapper} makes keys, and {script.label} has no partitions",
             "add a partitioned line, or leave map= out",
         )
-    mapped_or_told(trigger.mapper, Undeclared(), script.partitioning)
+    return SourceLink(script, trigger.asset, trigger, mapper)
 
 
 def _needs_all(mapper: Mapper | None) -> bool:

@@ -1,0 +1,75 @@
+"""Which keys of which scripts an event asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tranche.errors import KeyRejected, MapperRejected
+from tranche.model.asset import AssetUri, BadAddress, parse_address
+from tranche.model.event import Event
+from tranche.model.mapped import Unlisted
+from tranche.model.script import Script
+from tranche.planning.graph import Graph
+from tranche.planning.links import Link, Links, SourceLink
+from tranche.planning.universe import in_order, inside
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an event means to one script that is triggered by its asset."""
+
+    script: Script
+    asset: AssetUri
+    """As the script's `on` line names it."""
+    keys: tuple[str | None, ...] = ()
+    """The keys that should run; None is a whole table."""
+    released: Unlisted | None = None
+    """Keys that nobody can list: those of them that wait may wait no longer, and none is begun."""
+    rejected: str | None = None
+    """Why the script can make nothing of it."""
+
+
+def asked_by(event: Event, graph: Graph, links: Links) -> tuple[Asked, ...]:
+    """What an event asks for. It never fails: what a script cannot take is said of the script.
+
+    An event with a key asks for keys, one without for scripts without partitions.
+    """
+    try:
+        asset = parse_address(event.asset)
+    except BadAddress:
+        return ()
+    return tuple(_asked(event, graph, links, asset))
+
+
+def _asked(event: Event, graph: Graph, links: Links, asset: AssetUri) -> Iterable[Asked]:
+    for script in graph.scripts.values():
+        try:
+            for source in links.sources(script):
+                if source.asset == asset:
+                    yield _by(event, source)
+            for link in links.of(script):
+                if link.trigger is not None and graph.owner(link.asset) == graph.owner(asset):
+                    yield _by(event, link)
+        except MapperRejected as error:
+            if any(trigger.asset == asset for trigger in script.triggers_on()):
+                yield Asked(script, asset, rejected=str(error))
+
+
+def _by(event: Event, link: Link | SourceLink) -> Asked:
+    script, key, rule = link.script, event.partition, link.script.partitioning
+    if rule is None:
+        takes = link.feeds_whole([key]) if key is not None else link.mapper is None
+        return Asked(script, link.asset, (None,) if takes else ())
+    if key is None:
+        # It has to be there, and now it is; for which key the script should run, nobody said.
+        return Asked(script, link.asset, released=Unlisted())
+    if link.mapping is None:
+        return Asked(script, link.asset)
+    try:
+        fed = link.mapping.downstream(key)
+    except KeyRejected as error:
+        return Asked(script, link.asset, rejected=f"{event.asset} {key}: {error}")
+    if isinstance(fed, Unlisted):
+        return Asked(script, link.asset, released=fed)
+    return Asked(script, link.asset, in_order(rule, (each for each in fed if inside(rule, each))))
