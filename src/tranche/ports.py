@@ -12,8 +12,10 @@ from tranche.model.asset import LakeTable
 from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
+from tranche.model.pending import Pending
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -307,6 +309,26 @@ class StateReader(PartitionReader, Protocol):
 
     def abandoned(self) -> Sequence[Run]:
         """Runs that have not ended and whose process has."""
+        ...
+
+
+class TriggerReader(StateReader, Protocol):
+    """Questions about what asks for runs, within one turn of a scheduler."""
+
+    def news(self, *, limit: int) -> Sequence[Event]:
+        """Events that no turn has handled yet, the oldest first."""
+        ...
+
+    def fired(self) -> Mapping[str, datetime]:
+        """Up to when each schedule has been looked at."""
+        ...
+
+    def due(self, now: datetime, *, limit: int) -> Sequence[Pending]:
+        """Keys that wait and are to be looked at by now."""
+        ...
+
+    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
+        """These keys of scripts, as far as they are pending."""
         ...
 
 

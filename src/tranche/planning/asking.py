@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tranche.errors import KeyRejected, MapperRejected
@@ -30,30 +29,38 @@ class Asked:
     """Why the script can make nothing of it."""
 
 
-def asked_by(event: Event, graph: Graph, links: Links) -> tuple[Asked, ...]:
-    """What an event asks for. It never fails: what a script cannot take is said of the script.
+class Consumers:
+    """The scripts of a project by the assets that trigger them."""
 
-    An event with a key asks for keys, one without for scripts without partitions.
-    """
-    try:
-        asset = parse_address(event.asset)
-    except BadAddress:
-        return ()
-    return tuple(_asked(event, graph, links, asset))
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.links = Links(graph)
+        self._by_asset: dict[AssetUri, list[Link | SourceLink]] = {}
+        self._unfit: dict[AssetUri, list[Asked]] = {}
+        for script in graph.scripts.values():
+            try:
+                links: list[Link | SourceLink] = list(self.links.sources(script))
+                links += self.links.of(script)
+            except MapperRejected as error:
+                for trigger in script.triggers_on():
+                    asked = Asked(script, trigger.asset, rejected=str(error))
+                    self._unfit.setdefault(graph.owner(trigger.asset), []).append(asked)
+                continue
+            for link in links:
+                if link.trigger is not None:
+                    self._by_asset.setdefault(graph.owner(link.asset), []).append(link)
 
+    def asked_by(self, event: Event) -> list[Asked]:
+        """What an event asks for. It never fails: what a script cannot take is said of the script.
 
-def _asked(event: Event, graph: Graph, links: Links, asset: AssetUri) -> Iterable[Asked]:
-    for script in graph.scripts.values():
+        An event with a key asks for keys, one without for scripts without partitions.
+        """
         try:
-            for source in links.sources(script):
-                if source.asset == asset:
-                    yield _by(event, source)
-            for link in links.of(script):
-                if link.trigger is not None and graph.owner(link.asset) == graph.owner(asset):
-                    yield _by(event, link)
-        except MapperRejected as error:
-            if any(trigger.asset == asset for trigger in script.triggers_on()):
-                yield Asked(script, asset, rejected=str(error))
+            asset = self.graph.owner(parse_address(event.asset))
+        except BadAddress:
+            return []
+        links = self._by_asset.get(asset, ())
+        return [*(_by(event, link) for link in links), *self._unfit.get(asset, ())]
 
 
 def _by(event: Event, link: Link | SourceLink) -> Asked:

@@ -10,9 +10,8 @@ import pytest
 from tranche.model.event import Event
 from tranche.model.mapped import Unlisted
 from tranche.model.project import Project
-from tranche.planning.asking import Asked, asked_by
+from tranche.planning.asking import Asked, Consumers
 from tranche.planning.graph import build_graph
-from tranche.planning.links import Links
 
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
 
@@ -22,7 +21,7 @@ def asked(project: Callable[..., Project]) -> Callable[..., list[Asked]]:
     def found(texts: dict[str, str], asset: str, key: str | None) -> list[Asked]:
         graph = build_graph(project(texts).scripts)
         event = Event(id="e", asset=f"lake://main/{asset}", partition=key, at=NOON)
-        return list(asked_by(event, graph, Links(graph)))
+        return Consumers(graph).asked_by(event)
 
     return found
 

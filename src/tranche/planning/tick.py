@@ -1,0 +1,220 @@
+"""One turn of a scheduler: what has happened, and which keys should therefore run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from tranche.model.event import Event
+from tranche.model.mapped import Unlisted
+from tranche.model.pending import SCHEDULE, Pending
+from tranche.model.project import Project
+from tranche.model.script import Script
+from tranche.model.trigger import OnSchedule
+from tranche.planning.asking import Consumers
+from tranche.planning.firing import due, schedules_of
+from tranche.planning.graph import build_graph
+from tranche.planning.links import Link, SourceLink
+from tranche.planning.scheduled import Moves
+from tranche.planning.waiting import Arrivals
+from tranche.ports import TriggerReader
+
+MOST_EVENTS = 5_000
+MOST_DUE = 5_000
+"""How much one turn takes on; what is left is for the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Keys of a script that wait, and of which nobody knows whether they still must."""
+
+    consumer: str
+    which: Unlisted
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An event of which a script can make nothing."""
+
+    consumer: str
+    event: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What follows from a turn. Nothing of it has been done yet."""
+
+    handled: tuple[str, ...] = ()
+    """The events that were looked at."""
+    fired: Mapping[str, datetime] = field(default_factory=dict)
+    """Up to when schedules have been looked at."""
+    pending: tuple[Pending, ...] = ()
+    """Keys as they are from now on."""
+    dropped: tuple[tuple[str, str | None], ...] = ()
+    """Keys that need not run any more."""
+    released: tuple[Released, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    more: bool = False
+    """Whether something is left for a turn that may follow at once."""
+
+
+class Triggers:
+    """What asks for runs in a project."""
+
+    def __init__(self, project: Project, moves: Moves) -> None:
+        self.graph = build_graph(project.scripts)
+        self.consumers = Consumers(self.graph)
+        self.moves = moves
+        self.scripts = {script.label: script for script in project.scripts}
+        self.schedules: tuple[tuple[Script, str, OnSchedule], ...] = tuple(
+            (script, name, on) for script in project.scripts for name, on in schedules_of(script)
+        )
+
+
+def tick(now: datetime, ledger: TriggerReader, triggers: Triggers) -> Decisions:
+    """What has to be done, from what has happened since the turn before. It changes nothing."""
+    turn = _Turn(now, ledger, triggers)
+    turn.fire()
+    events = ledger.news(limit=MOST_EVENTS)
+    for event in events:
+        turn.hear(event)
+    waiting = ledger.due(now, limit=MOST_DUE)
+    turn.merge(waiting)
+    turn.look()
+    return Decisions(
+        handled=tuple(event.id for event in events),
+        fired=turn.fired,
+        pending=tuple(turn.rows.values()),
+        dropped=tuple(turn.dropped),
+        released=tuple(turn.released),
+        rejected=tuple(turn.rejected),
+        more=len(events) == MOST_EVENTS or len(waiting) == MOST_DUE or turn.more,
+    )
+
+
+class _Turn:
+    def __init__(self, now: datetime, ledger: TriggerReader, triggers: Triggers) -> None:
+        self.now = now
+        self.ledger = ledger
+        self.triggers = triggers
+        self.arrivals = Arrivals(triggers.graph, ledger, {})
+        self.rows: dict[tuple[str, str | None], Pending] = {}
+        self.fired: dict[str, datetime] = {}
+        self.dropped: list[tuple[str, str | None]] = []
+        self.released: list[Released] = []
+        self.rejected: list[Rejected] = []
+        self.more = False
+
+    def fire(self) -> None:
+        """What the schedules ask for."""
+        known = self.ledger.fired()
+        for script, name, on in self.triggers.schedules:
+            found = due(script, name, on, known.get(name), self.now, self.triggers.moves)
+            if name not in known or found.fires or found.passed_over:
+                self.fired[name] = found.until
+                self.more = self.more or found.until < self.now
+            for fire in found.fires:
+                keys = fire.keys if script.partitioning is not None else (None,)
+                self.ask(script, keys, SCHEDULE, fire.at)
+
+    def hear(self, event: Event) -> None:
+        """What an event asks for."""
+        for asked in self.triggers.consumers.asked_by(event):
+            label = asked.script.label
+            if asked.rejected is not None:
+                self.rejected.append(Rejected(label, event.id, asked.rejected))
+            if asked.released is not None:
+                self.released.append(Released(label, asked.released))
+            self.ask(asked.script, asked.keys, str(asked.asset), event.at)
+
+    def ask(
+        self, script: Script, keys: Iterable[str | None], asker: str, fire_time: datetime
+    ) -> None:
+        rule = script.partitioning
+        for key in keys:
+            place = script.label, key
+            row = self.rows.get(place)
+            if row is None:
+                ordinal = rule.ordinal(key) if rule is not None and key is not None else None
+                row = Pending(
+                    consumer=script.label,
+                    partition=key,
+                    ordinal=ordinal,
+                    since=self.now,
+                    fire_time=fire_time,
+                )
+            self.rows[place] = replace(
+                row, asked_by=tuple(dict.fromkeys([*row.asked_by, asker])), fire_time=fire_time
+            )
+
+    def merge(self, waiting: Sequence[Pending]) -> None:
+        """Brings what was asked for together with what is pending already."""
+        for known in self.ledger.pending(list(self.rows)):
+            asked = self.rows[known.place]
+            self.rows[known.place] = replace(
+                known,
+                asked_by=tuple(dict.fromkeys([*known.asked_by, *asked.asked_by])),
+                fire_time=asked.fire_time,
+                # Whoever has it may have read its inputs before they changed.
+                again=known.status == "claimed",
+            )
+        for row in waiting:
+            self.rows.setdefault(row.place, row)
+
+    def look(self) -> None:
+        """Sees which keys have all that they need."""
+        self.look_up()
+        for place, row in list(self.rows.items()):
+            if row.status == "claimed":
+                continue
+            script = self.triggers.scripts.get(row.consumer)
+            if script is None:
+                # Nobody makes it any more.
+                self.rows.pop(place)
+                self.dropped.append(place)
+                continue
+            lacking = self.lacking(script, row)
+            self.rows[place] = replace(
+                row,
+                status="waiting" if lacking else "ready",
+                lacking=tuple(lacking),
+                look_at=None,
+            )
+
+    def look_up(self) -> None:
+        keys: dict[str, list[str]] = {}
+        for consumer, key in self.rows:
+            if key is not None and consumer in self.triggers.scripts:
+                keys.setdefault(consumer, []).append(key)
+        for consumer, several in keys.items():
+            script = self.triggers.scripts[consumer]
+            for link in self.triggers.consumers.links.of(script):
+                if link.trigger is not None:
+                    self.arrivals.look_up(link, several)
+
+    def lacking(self, script: Script, row: Pending) -> list[str]:
+        """What a key still waits for: of one of those that asked for it, or of all inputs."""
+        each: dict[str, list[str]] = {}
+        known = self.triggers.consumers.links
+        links: list[Link | SourceLink] = list(known.of(script))
+        links += known.sources(script)
+        for link in links:
+            if link.trigger is not None:
+                each[str(link.asset)] = self.lacks(link, row)
+        if any(isinstance(on, OnSchedule) for on in script.annotations.triggers):
+            each[SCHEDULE] = [] if SCHEDULE in row.asked_by else ["its schedule"]
+        if script.annotations.trigger_all:
+            return [lack for several in each.values() for lack in several]
+        asked = [each[asker] for asker in row.asked_by if asker in each]
+        return min(asked, key=len, default=[])
+
+    def lacks(self, link: Link | SourceLink, row: Pending) -> list[str]:
+        if isinstance(link, SourceLink):
+            # Only events tell of it, and one that came before the last run counts no more.
+            asset = str(link.asset)
+            return [] if asset in row.asked_by else [f"an event of {asset}"]
+        if row.partition is None:
+            return [] if self.arrivals.any_of(link) else [str(link.asset)]
+        return self.arrivals.lacking(link, row.partition)
