@@ -15,7 +15,7 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
-from tranche.model.pending import Pending
+from tranche.model.pending import Decisions, Pending, Ready
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -303,6 +303,21 @@ class StateReader(PartitionReader, Protocol):
         """Who works on an asset's keys, in the order of the keys."""
         ...
 
+    def events(self, asset: str | None = None, *, limit: int) -> Sequence[Event]:
+        """What came from outside, the latest first."""
+        ...
+
+    def all_pending(
+        self, consumer: str | None = None, *, limit: int, after: Pending | None = None
+    ) -> Sequence[Pending]:
+        """A page of the keys that are pending, in some order that stays; `after` is the last of the
+        page before."""
+        ...
+
+    def ready(self, *, limit: int) -> Sequence[Ready]:
+        """The scripts that have keys which somebody may run, the longest waiting first."""
+        ...
+
     def running(self) -> Sequence[Run]:
         """Runs that have not ended, the oldest first."""
         ...
@@ -332,8 +347,40 @@ class TriggerReader(StateReader, Protocol):
         ...
 
 
+class Turn(TriggerReader, Protocol):
+    """A turn of a scheduler, which nobody else takes at the same time."""
+
+    def apply(self, decisions: Decisions, at: datetime) -> None:
+        """Carries out what it has led to, all of it or nothing."""
+        ...
+
+
 class StateStore(StateReader, Protocol):
     """The store: each method is one transaction."""
+
+    def emit(self, event: Event) -> None:
+        """Records an event from outside."""
+        ...
+
+    def retract(self, event: str, *, at: datetime) -> bool:
+        """Takes an event from outside back; False if there is none, or not any more."""
+        ...
+
+    def turn(self) -> AbstractContextManager[Turn]:
+        """Waits for its turn. Whatever it decides is done when it ends well, and not otherwise."""
+        ...
+
+    def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
+        """Gives keys that are ready to a run; nobody else can have them until it ends."""
+        ...
+
+    def serve(self, server: str) -> None:
+        """Keeps a server alive, as long as this process and this store."""
+        ...
+
+    def give_back(self) -> int:
+        """Lets others have the keys of servers that are gone, and says how many."""
+        ...
 
     def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
         """Records the run. Until it is finished, it lives as long as this process and this store."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
+
+from tranche.model.mapped import Unlisted
 
 PendingStatus: TypeAlias = Literal["waiting", "ready", "claimed"]
 SCHEDULE = "schedule"
@@ -39,3 +42,48 @@ class Pending:
     @property
     def place(self) -> tuple[str, str | None]:
         return self.consumer, self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A script that has keys which wait for nothing but somebody to run them."""
+
+    consumer: str
+    keys: int
+    since: datetime
+    """Since when the first of them is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Keys of a script that wait, and of which nobody knows whether they still must."""
+
+    consumer: str
+    which: Unlisted
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An event of which a script can make nothing."""
+
+    consumer: str
+    event: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What follows from a turn. Nothing of it has been done yet."""
+
+    handled: tuple[str, ...] = ()
+    """The events that were looked at."""
+    fired: Mapping[str, datetime] = field(default_factory=dict)
+    """Up to when schedules have been looked at."""
+    pending: tuple[Pending, ...] = ()
+    """Keys as they are from now on."""
+    dropped: tuple[tuple[str, str | None], ...] = ()
+    """Keys that need not run any more."""
+    released: tuple[Released, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    more: bool = False
+    """Whether something is left for a turn that may follow at once."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from tranche.model.event import Event
-from tranche.model.mapped import Unlisted
-from tranche.model.pending import SCHEDULE, Pending
+from tranche.model.pending import SCHEDULE, Decisions, Pending, Rejected, Released
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
@@ -23,41 +22,6 @@ from tranche.ports import TriggerReader
 MOST_EVENTS = 5_000
 MOST_DUE = 5_000
 """How much one turn takes on; what is left is for the next."""
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """Keys of a script that wait, and of which nobody knows whether they still must."""
-
-    consumer: str
-    which: Unlisted
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """An event of which a script can make nothing."""
-
-    consumer: str
-    event: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """What follows from a turn. Nothing of it has been done yet."""
-
-    handled: tuple[str, ...] = ()
-    """The events that were looked at."""
-    fired: Mapping[str, datetime] = field(default_factory=dict)
-    """Up to when schedules have been looked at."""
-    pending: tuple[Pending, ...] = ()
-    """Keys as they are from now on."""
-    dropped: tuple[tuple[str, str | None], ...] = ()
-    """Keys that need not run any more."""
-    released: tuple[Released, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
-    more: bool = False
-    """Whether something is left for a turn that may follow at once."""
 
 
 class Triggers:

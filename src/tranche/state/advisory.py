@@ -16,6 +16,13 @@ def lock_number(kind: str, name: str) -> int:
     return int.from_bytes(digest[:8]) >> 1
 
 
+def share_in_transaction(connection: Connection, kind: str, name: str) -> None:
+    """Holds off those who want the lock for themselves until the transaction ends; others share it."""
+    if connection.dialect.name != "sqlite":
+        statement = text("SELECT pg_advisory_xact_lock_shared(:lock)")
+        connection.execute(statement, {"lock": lock_number(kind, name)})
+
+
 def lock_in_transaction(connection: Connection, kind: str, name: str) -> None:
     """Waits for a lock that ends with the transaction.
 

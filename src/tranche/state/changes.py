@@ -37,7 +37,7 @@ def append_to_log(
     if not entries:
         return []
     statement = (
-        _insert_or(connection, materializations)
+        insert_or(connection, materializations)
         .on_conflict_do_nothing()
         .returning(materializations.c.id)
     )
@@ -57,7 +57,7 @@ def move_partitions(connection: Connection, entries: Sequence[Materialization]) 
     """
     if not entries:
         return
-    statement = _insert_or(connection, partitions)
+    statement = insert_or(connection, partitions)
     old, new = partitions.c, statement.excluded
     later = new.at >= old.at
     better = and_(
@@ -77,7 +77,7 @@ def note_uses(connection: Connection, entries: Sequence[Materialization]) -> Non
     rows = use_rows(entries)
     if not rows:
         return
-    statement = _insert_or(connection, uses)
+    statement = insert_or(connection, uses)
     upsert = statement.on_conflict_do_update(
         index_elements=["asset", "snapshot"],
         set_={"at": statement.excluded.at},
@@ -99,7 +99,7 @@ def note_columns(connection: Connection, captured: SchemaVersion) -> None:
 
 
 def note_staged(connection: Connection, attempt: str, entries: Sequence[Materialization]) -> None:
-    statement = _insert_or(connection, staged)
+    statement = insert_or(connection, staged)
     upsert = statement.on_conflict_do_update(
         index_elements=["attempt"],
         set_={"materializations": statement.excluded.materializations},
@@ -124,7 +124,7 @@ def _in_one_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["asset"], row["partition_hash"]))
 
 
-def _insert_or(connection: Connection, table: Table) -> Any:
+def insert_or(connection: Connection, table: Table) -> Any:
     """An INSERT that can say what to do on a conflict, which both databases spell alike."""
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite

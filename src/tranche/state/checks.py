@@ -20,6 +20,7 @@ from typing import Any
 from tranche.model.backfill import Backfill
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.event import Event
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt, Claim, Input, Materialization, Run, StepRecord
 
@@ -167,6 +168,18 @@ def checked_backfill(backfill: Backfill) -> Backfill:
         run=optional_readable(backfill.run),
         keys=tuple(checked_text(key, "key", LONGEST_KEY) for key in backfill.keys),
         options=plain_json(dict(backfill.options)),
+    )
+
+
+def checked_event(event: Event) -> Event:
+    return replace(
+        event,
+        id=checked_id(event.id, "event"),
+        asset=checked_asset(event.asset),
+        partition=checked_key(event.partition),
+        at=as_utc(event.at),
+        payload=plain_json(event.payload),
+        retracted_at=optional_utc(event.retracted_at),
     )
 
 

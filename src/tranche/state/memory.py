@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tranche.errors import StateError
 from tranche.model.backfill import UNFINISHED, Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.state import checks
-from tranche.state.memory_ledger import MemoryLedger
+from tranche.state.memory_triggers import MemoryTriggers
 
 
-class MemoryStore(MemoryLedger):
+class MemoryStore(MemoryTriggers):
     """A StateStore that forgets everything at the end of the process."""
 
     def __init__(self) -> None:
@@ -96,6 +96,10 @@ class MemoryStore(MemoryLedger):
                 raise StateError(f"run {run!r} is not recorded")
             known = self._runs[run]
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
+            if status == "cancelled":
+                self._hand_over(self._claimed_by(run))
+            elif status != "running":
+                self._settle(run, at)
             if status != "running":
                 self._live.discard(run)
 
@@ -226,11 +230,15 @@ class MemoryStore(MemoryLedger):
                 self._capture(captured)
             for entry in entries:
                 self._enter(entry)
+            ended = step.finished_at or (attempt.finished_at if attempt else None)
+            places = {(entry.asset, entry.partition) for entry in entries}
+            self._settle(step.run, ended or datetime.min.replace(tzinfo=UTC), places)
 
     def close(self) -> None:
         """Abandons the runs that have not ended; the store can be read on."""
         with self._lock:
             self._live.clear()
+            self._servers.clear()
 
     def _step(self, run: str, position: int) -> StepRecord:
         step = self._steps.get((run, position))

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Row, Table
 
 from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
+from tranche.model.pending import Pending
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.state.forms import (
     columns_of,
@@ -36,7 +37,15 @@ SUCCESS_COLUMNS = (
 """What a row of `partitions` says of the latest success."""
 
 Value = (
-    Run | StepRecord | Attempt | Claim | Materialization | PartitionState | SchemaVersion | Backfill
+    Run
+    | StepRecord
+    | Attempt
+    | Claim
+    | Materialization
+    | PartitionState
+    | SchemaVersion
+    | Backfill
+    | Pending
 )
 
 

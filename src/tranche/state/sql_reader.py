@@ -13,6 +13,8 @@ from sqlalchemy import Connection
 from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.event import Event
+from tranche.model.pending import Pending, Ready
 from tranche.model.run import (
     Attempt,
     Claim,
@@ -22,7 +24,7 @@ from tranche.model.run import (
     Run,
     StepRecord,
 )
-from tranche.state import checks, queries
+from tranche.state import checks, queries, triggering
 from tranche.state.address import read_address
 from tranche.state.connections import connect, recorded_version
 from tranche.state.failures import explained
@@ -256,6 +258,22 @@ class SqlReader:
     def running(self) -> Sequence[Run]:
         with self._reading() as connection:
             return tuple(Run(**row._asdict()) for row in connection.execute(queries.running_runs()))
+
+    def events(self, asset: str | None = None, *, limit: int) -> Sequence[Event]:
+        asset = None if asset is None else checks.checked_asset(asset)
+        with self._reading() as connection:
+            return triggering.latest_said(connection, asset, checks.checked_limit(limit))
+
+    def all_pending(
+        self, consumer: str | None = None, *, limit: int, after: Pending | None = None
+    ) -> Sequence[Pending]:
+        limit = checks.checked_limit(limit)
+        with self._reading() as connection:
+            return triggering.all_pending(connection, consumer, limit, after)
+
+    def ready(self, *, limit: int) -> Sequence[Ready]:
+        with self._reading() as connection:
+            return triggering.ready(connection, checks.checked_limit(limit))
 
     def _lives_there(self) -> Lives:
         if self._address.path is not None:

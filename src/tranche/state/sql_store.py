@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,11 @@ from sqlalchemy.exc import IntegrityError
 from tranche.errors import StateError
 from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns
+from tranche.model.event import Event
+from tranche.model.pending import Pending
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
-from tranche.state import checks, queries, tables
+from tranche.state import checks, queries, tables, triggering
+from tranche.state.advisory import lock_in_transaction, share_in_transaction
 from tranche.state.changes import (
     append_to_log,
     move_partitions,
@@ -28,6 +31,7 @@ from tranche.state.connections import writing
 from tranche.state.failures import explained
 from tranche.state.rows import row_of
 from tranche.state.sql_reader import SqlReader
+from tranche.state.sql_turn import SqlTurn
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT
 
 
@@ -75,6 +79,10 @@ class SqlStore(SqlReader):
         }
         with self._writing() as connection:
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
+            if status == "cancelled":
+                triggering.give_back(connection, tables.pending.c.run == run)
+            elif status != "running":
+                triggering.settle(connection, run, checks.as_utc(at))
         if status != "running":
             self._lives.end(run)
 
@@ -145,6 +153,7 @@ class SqlStore(SqlReader):
         values = row_of(step)
         started_at = values.pop("started_at")
         with self._writing() as connection:
+            share_in_transaction(connection, "log", "")
             _update_step(connection, step.run, step.position, values, started_at)
             if attempt is not None:
                 _finish_attempt(connection, attempt)
@@ -154,6 +163,57 @@ class SqlStore(SqlReader):
             new = append_to_log(connection, entries)
             move_partitions(connection, new)
             note_uses(connection, new)
+            ended = [(entry.asset, entry.partition) for entry in new]
+            triggering.settle(connection, step.run, checks.as_utc(_end(step, attempt)), ended)
+
+    def emit(self, event: Event) -> None:
+        kept = checks.checked_event(event)
+        with self._writing() as connection:
+            share_in_transaction(connection, "log", "")
+            try:
+                triggering.add_event(connection, kept)
+            except IntegrityError as error:
+                raise StateError(f"event {kept.id!r} is recorded already") from error
+
+    def retract(self, event: str, *, at: datetime) -> bool:
+        event = checks.checked_id(event, "event")
+        with self._writing() as connection:
+            return triggering.retract(connection, event, checks.as_utc(at))
+
+    @contextmanager
+    def turn(self) -> Iterator[SqlTurn]:
+        self.open()
+        with explained(self._address), self._engine.begin() as connection:
+            # Whoever writes to the log holds this until its rows can be seen, so that none of them
+            # turns up later behind those that were looked at.
+            lock_in_transaction(connection, "log", "")
+            upto = triggering.latest_seqs(connection)
+        with self._writing() as connection:
+            lock_in_transaction(connection, "turn", "")
+            yield SqlTurn(self, connection, upto)
+
+    def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
+        with self._writing() as connection:
+            return triggering.claim(connection, checks.readable(consumer), server, run, limit)
+
+    def serve(self, server: str) -> None:
+        """Keeps a server alive, as long as this process and this store."""
+        self.open()
+        with explained(self._address):
+            if not self._lives.take(f"server {server}"):
+                raise StateError(f"server {server!r} is there already")
+
+    def give_back(self) -> int:
+        """Lets others have the keys of servers that are gone."""
+        with self._reading() as connection:
+            servers = triggering.servers_with_keys(connection)
+        names = {f"server {server}": server for server in servers}
+        with explained(self._address):
+            dead = [names[name] for name in self._lives.dead(list(names))]
+        if not dead:
+            return 0
+        with self._writing() as connection:
+            return triggering.give_back(connection, tables.pending.c.server.in_(dead))
 
     def _is_running(self, run: str) -> bool:
         with self._reading() as connection:
@@ -182,6 +242,12 @@ class SqlStore(SqlReader):
         self._lives.renew()
         with explained(self._address), self._writer.begin() as connection:
             yield connection
+
+
+def _end(step: StepRecord, attempt: Attempt | None) -> datetime:
+    """When a step ended, as far as is known."""
+    ends = [step.finished_at, None if attempt is None else attempt.finished_at, step.started_at]
+    return next((end for end in ends if end is not None), datetime.min.replace(tzinfo=UTC))
 
 
 def _insert_new(connection: Connection, table: Table, row: dict[str, Any], what: str) -> None:

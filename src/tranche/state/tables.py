@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Dialect,
@@ -271,6 +272,68 @@ backfills = Table(
     Column("keys", Json, nullable=False),
     Column("options", Json, nullable=False),
     Index("ix_backfills_created_at", "created_at", "id"),
+)
+
+# What comes from outside. What runs publish stands in the ledger, and is an event too.
+events = Table(
+    "events",
+    metadata,
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("id", Name, nullable=False),
+    Column("asset", Name, nullable=False),
+    Column("partition", Key, nullable=False),
+    Column("partition_hash", Name, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("payload", Json),
+    Column("retracted_at", Moment),
+    UniqueConstraint("id"),
+    Index("ix_events_asset", "asset", "seq"),
+)
+
+# How far the log and the events have been looked at, and when schedules have.
+turns = Table(
+    "turns",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("seq", BigInteger),
+    Column("until", Moment),
+)
+
+READY = "status = 'ready'"
+CLAIMED = "status = 'claimed'"
+
+pending = Table(
+    "pending",
+    metadata,
+    Column("consumer", Name, nullable=False),
+    Column("partition", Key, nullable=False),
+    Column("partition_hash", Name, nullable=False),
+    Column("ordinal", Moment),
+    Column("status", Text, nullable=False),
+    Column("since", Moment, nullable=False),
+    Column("fire_time", Moment, nullable=False),
+    Column("asked_by", Json, nullable=False),
+    Column("lacking", Json, nullable=False),
+    Column("look_at", Moment),
+    Column("server", Name),
+    Column("run", Name),
+    Column("again", Boolean, nullable=False),
+    PrimaryKeyConstraint("consumer", "partition_hash"),
+    Index("ix_pending_order", "consumer", "ordinal"),
+    Index("ix_pending_look_at", "look_at"),
+    Index(
+        "ix_pending_ready",
+        "consumer",
+        "since",
+        sqlite_where=text(READY),
+        postgresql_where=text(READY),
+    ),
+    Index(
+        "ix_pending_claimed",
+        "run",
+        sqlite_where=text(CLAIMED),
+        postgresql_where=text(CLAIMED),
+    ),
 )
 
 partitions = Table(

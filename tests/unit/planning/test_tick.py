@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tranche.model.event import Event
-from tranche.model.pending import Pending
+from tranche.model.pending import Decisions, Pending
 from tranche.model.project import Project
 from tranche.model.run import PartitionState
-from tranche.planning.tick import Decisions, Triggers, tick
+from tranche.planning.tick import Triggers, tick
 from tranche.script.schedules import moved
 from tranche.testing import MemoryStore
 

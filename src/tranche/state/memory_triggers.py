@@ -1,0 +1,188 @@
+"""Events and pending keys in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from tranche.errors import StateError
+from tranche.model.event import Event
+from tranche.model.pending import Decisions, Pending, Ready
+from tranche.model.run import Materialization
+from tranche.state import checks
+from tranche.state.keys import key_hash
+from tranche.state.memory_ledger import MemoryLedger
+
+Place = tuple[str, str | None]
+
+
+class MemoryTriggers(MemoryLedger):
+    """What asks for runs, and what has been asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._events: dict[str, Event] = {}
+        self._pending: dict[Place, Pending] = {}
+        self._fired: dict[str, datetime] = {}
+        self._servers: set[str] = set()
+        self._handled: set[str] | None = None
+        """The events that were looked at; None before the first turn."""
+
+    def events(self, asset: str | None = None, *, limit: int) -> Sequence[Event]:
+        asset = None if asset is None else checks.checked_asset(asset)
+        with self._lock:
+            found = [e for e in self._events.values() if asset is None or e.asset == asset]
+            return found[::-1][: checks.checked_limit(limit)]
+
+    def all_pending(
+        self, consumer: str | None = None, *, limit: int, after: Pending | None = None
+    ) -> Sequence[Pending]:
+        with self._lock:
+            rows = [r for r in self._pending.values() if consumer in (None, r.consumer)]
+        if after is not None:
+            rows = [row for row in rows if _order(row) > _order(after)]
+        return sorted(rows, key=_order)[: checks.checked_limit(limit)]
+
+    def ready(self, *, limit: int) -> Sequence[Ready]:
+        found: dict[str, list[datetime]] = {}
+        with self._lock:
+            for row in self._pending.values():
+                if row.status == "ready":
+                    found.setdefault(row.consumer, []).append(row.since)
+        each = [Ready(name, len(since), min(since)) for name, since in found.items()]
+        return sorted(each, key=lambda one: one.since)[: checks.checked_limit(limit)]
+
+    def emit(self, event: Event) -> None:
+        kept = checks.checked_event(event)
+        with self._lock:
+            if kept.id in self._events:
+                raise StateError(f"event {kept.id!r} is recorded already")
+            self._events[kept.id] = kept
+
+    def retract(self, event: str, *, at: datetime) -> bool:
+        event = checks.checked_id(event, "event")
+        with self._lock:
+            known = self._events.get(event)
+            if known is None or known.retracted_at is not None:
+                return False
+            self._events[event] = replace(known, retracted_at=checks.as_utc(at))
+            return True
+
+    @contextmanager
+    def turn(self) -> Iterator[MemoryTurn]:
+        with self._lock:
+            yield MemoryTurn(self)
+
+    def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
+        with self._lock:
+            rows = [
+                row
+                for row in self._pending.values()
+                if row.consumer == consumer and row.status == "ready"
+            ]
+            rows.sort(key=lambda row: (row.ordinal is None, row.ordinal, _order(row)))
+            for row in rows[:limit]:
+                self._pending[row.place] = replace(
+                    row, status="claimed", server=server, run=run, again=False
+                )
+            return rows[:limit]
+
+    def serve(self, server: str) -> None:
+        with self._lock:
+            if server in self._servers:
+                raise StateError(f"server {server!r} is there already")
+            self._servers.add(server)
+
+    def give_back(self) -> int:
+        with self._lock:
+            gone = [
+                row
+                for row in self._pending.values()
+                if row.status == "claimed" and row.server not in self._servers
+            ]
+            self._hand_over(gone)
+            return len(gone)
+
+    def _hand_over(self, rows: Sequence[Pending]) -> None:
+        for row in rows:
+            self._pending[row.place] = replace(
+                row, status="ready", server=None, run=None, again=False
+            )
+
+    def _claimed_by(self, run: str) -> list[Pending]:
+        return [r for r in self._pending.values() if r.status == "claimed" and r.run == run]
+
+    def _settle(self, run: str, at: datetime, keys: set[Place] | None = None) -> None:
+        """Ends that keys are pending which a run was begun for."""
+        for row in self._claimed_by(run):
+            if keys is not None and row.place not in keys:
+                continue
+            if row.again:
+                self._pending[row.place] = replace(
+                    row, status="waiting", look_at=at, server=None, run=None, again=False
+                )
+            else:
+                del self._pending[row.place]
+
+
+class MemoryTurn:
+    """A turn on the store in memory."""
+
+    def __init__(self, store: MemoryTriggers) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def news(self, *, limit: int) -> Sequence[Event]:
+        store = self._store
+        every = [_published(entry) for entry in store._log.values() if entry.status == "succeeded"]
+        every += (event for event in store._events.values() if event.retracted_at is None)
+        if store._handled is None:
+            store._handled = {event.id for event in every}
+        new = [event for event in every if event.id not in store._handled]
+        return sorted(new, key=lambda event: event.at)[:limit]
+
+    def fired(self) -> Mapping[str, datetime]:
+        return dict(self._store._fired)
+
+    def due(self, now: datetime, *, limit: int) -> Sequence[Pending]:
+        rows = self._store._pending.values()
+        found = [r for r in rows if r.status == "waiting" and r.look_at and r.look_at <= now]
+        return sorted(found, key=lambda row: str(row.look_at))[:limit]
+
+    def pending(self, places: Sequence[Place]) -> Sequence[Pending]:
+        rows = self._store._pending
+        return [rows[place] for place in places if place in rows]
+
+    def apply(self, decisions: Decisions, at: datetime) -> None:
+        store = self._store
+        store._pending.update({row.place: row for row in decisions.pending})
+        for place in decisions.dropped:
+            store._pending.pop(place, None)
+        for released in decisions.released:
+            for row in list(store._pending.values()):
+                if row.consumer == released.consumer and row.status == "waiting":
+                    store._pending[row.place] = replace(row, look_at=at)
+        store._fired |= decisions.fired
+        store._handled = (store._handled or set()) | set(decisions.handled)
+
+
+def _order(row: Pending) -> tuple[str, str]:
+    return row.consumer, key_hash(row.partition)
+
+
+def _published(entry: Materialization) -> Event:
+    return Event(
+        id=entry.id,
+        asset=entry.asset,
+        partition=entry.partition,
+        at=entry.finished_at,
+        run=entry.run,
+        materialization=entry.id,
+        snapshot=entry.snapshot,
+        digest=entry.digest,
+    )

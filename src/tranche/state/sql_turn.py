@@ -1,0 +1,64 @@
+"""A turn of a scheduler on a database: what it asks, and what it changes, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from tranche.model.event import Event
+from tranche.model.pending import Decisions, Pending
+from tranche.state import triggering
+from tranche.state.triggering import EVENTS, LOG
+
+if TYPE_CHECKING:
+    from tranche.state.sql_reader import SqlReader
+
+
+class SqlTurn:
+    """A TriggerReader whose decisions can be carried out. Only one turn is taken at a time."""
+
+    def __init__(self, store: SqlReader, connection: Connection, upto: Mapping[str, int]) -> None:
+        self._store = store
+        self._connection = connection
+        self._upto = upto
+        """How far the log and the events go that everybody can see."""
+        self._handled = dict(triggering.handled_seqs(connection))
+        self._moved: dict[str, int] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        # Whatever else is asked, is asked of the store itself.
+        return getattr(self._store, name)
+
+    def news(self, *, limit: int) -> Sequence[Event]:
+        if not self._handled:
+            # The first turn ever: what was before it has asked for nothing.
+            self._moved = dict(self._upto)
+            return ()
+        found: list[Event] = []
+        for name, ask in ((LOG, triggering.published), (EVENTS, triggering.said)):
+            after, upto = self._handled.get(name, 0), self._upto[name]
+            rows = ask(self._connection, after, upto, limit)
+            self._moved[name] = upto if len(rows) < limit else rows[-1][0]
+            found += (event for _, event in rows)
+        return sorted(found, key=lambda event: event.at)
+
+    def fired(self) -> Mapping[str, datetime]:
+        return triggering.fired(self._connection)
+
+    def due(self, now: datetime, *, limit: int) -> Sequence[Pending]:
+        return triggering.due(self._connection, now, limit)
+
+    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
+        return list(triggering.pending_at(self._connection, places))
+
+    def apply(self, decisions: Decisions, at: datetime) -> None:
+        """Carries out what the turn has led to."""
+        connection = self._connection
+        triggering.put_pending(connection, decisions.pending)
+        triggering.drop_pending(connection, decisions.dropped)
+        for released in decisions.released:
+            triggering.look_again(connection, released.consumer, released.which, at)
+        triggering.move_turns(connection, self._moved, decisions.fired)

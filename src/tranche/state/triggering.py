@@ -1,0 +1,339 @@
+"""Events and pending keys. Each function works inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    func,
+    select,
+    text,
+    update,
+)
+
+from tranche.model.event import Event
+from tranche.model.mapped import Unlisted
+from tranche.model.pending import Pending, Ready
+from tranche.state.changes import insert_or
+from tranche.state.keys import key_hash
+from tranche.state.rows import columns, row_of
+from tranche.state.tables import CLAIMED, READY, events, materializations, pending, turns
+
+_AT_ONCE = 500
+"""How many values one question has at most."""
+LOG = "log of materializations"
+EVENTS = "events from outside"
+_SCHEDULE = "schedule "
+
+Place = tuple[str, str | None]
+
+
+def add_event(connection: Connection, event: Event) -> None:
+    row = {
+        "id": event.id,
+        "asset": event.asset,
+        "partition": event.partition,
+        "partition_hash": key_hash(event.partition),
+        "at": event.at,
+        "payload": event.payload,
+        "retracted_at": event.retracted_at,
+    }
+    connection.execute(events.insert(), row)
+
+
+def latest_seqs(connection: Connection) -> dict[str, int]:
+    """The last entry of the log, and the last event."""
+    return {
+        LOG: connection.scalar(select(func.max(materializations.c.seq))) or 0,
+        EVENTS: connection.scalar(select(func.max(events.c.seq))) or 0,
+    }
+
+
+def handled_seqs(connection: Connection) -> dict[str, int]:
+    """How far turns have come; nothing before the first of them."""
+    rows = connection.execute(select(turns.c.name, turns.c.seq).where(turns.c.seq.is_not(None)))
+    return {row.name: row.seq for row in rows}
+
+
+def fired(connection: Connection) -> dict[str, datetime]:
+    rows = connection.execute(select(turns.c.name, turns.c.until).where(turns.c.until.is_not(None)))
+    return {name.removeprefix(_SCHEDULE): until for name, until in rows}
+
+
+def move_turns(
+    connection: Connection, seqs: Mapping[str, int], until: Mapping[str, datetime]
+) -> None:
+    rows: list[dict[str, Any]]
+    rows = [{"name": name, "seq": seq, "until": None} for name, seq in seqs.items()]
+    rows += [{"name": f"{_SCHEDULE}{name}", "seq": None, "until": at} for name, at in until.items()]
+    if not rows:
+        return
+    statement = insert_or(connection, turns)
+    moved = {name: statement.excluded[name] for name in ("seq", "until")}
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["name"], set_=moved),
+        sorted(rows, key=lambda row: str(row["name"])),
+    )
+
+
+def published(connection: Connection, after: int, upto: int, limit: int) -> list[tuple[int, Event]]:
+    """Slices that runs have published, as events, in the order in which they were recorded."""
+    entry = materializations.c
+    query = (
+        select(
+            entry.seq,
+            entry.id,
+            entry.asset,
+            entry.partition,
+            entry.finished_at,
+            entry.run,
+            entry.snapshot,
+            entry.digest,
+        )
+        .where(entry.seq > after, entry.seq <= upto, entry.status == "succeeded")
+        .order_by(entry.seq)
+        .limit(limit)
+    )
+    return [(row.seq, _published(row)) for row in connection.execute(query)]
+
+
+def said(connection: Connection, after: int, upto: int, limit: int) -> list[tuple[int, Event]]:
+    """Events from outside, in the order in which they came."""
+    query = (
+        _events()
+        .where(events.c.seq > after, events.c.seq <= upto, events.c.retracted_at.is_(None))
+        .order_by(events.c.seq)
+        .limit(limit)
+    )
+    return [(row.seq, _said(row)) for row in connection.execute(query)]
+
+
+def latest_said(connection: Connection, asset: str | None, limit: int) -> list[Event]:
+    query = _events().order_by(events.c.seq.desc()).limit(limit)
+    if asset is not None:
+        query = query.where(events.c.asset == asset)
+    return [_said(row) for row in connection.execute(query)]
+
+
+def retract(connection: Connection, event: str, at: datetime) -> bool:
+    found = connection.execute(
+        update(events)
+        .where(events.c.id == event, events.c.retracted_at.is_(None))
+        .values(retracted_at=at)
+    )
+    return found.rowcount == 1
+
+
+def put_pending(connection: Connection, rows: Sequence[Pending]) -> None:
+    """Keys as they are from now on; one for each, however often it was asked for."""
+    if not rows:
+        return
+    statement = insert_or(connection, pending)
+    changes = {
+        column.name: statement.excluded[column.name]
+        for column in pending.c
+        if column.name not in ("consumer", "partition", "partition_hash")
+    }
+    upsert = statement.on_conflict_do_update(
+        index_elements=["consumer", "partition_hash"], set_=changes
+    )
+    ordered = sorted((_pending_row(row) for row in rows), key=lambda row: row["partition_hash"])
+    connection.execute(upsert, ordered)
+
+
+def drop_pending(connection: Connection, places: Iterable[Place]) -> None:
+    for consumer, hashes in _by_consumer(places):
+        connection.execute(
+            delete(pending).where(
+                pending.c.consumer == consumer, pending.c.partition_hash.in_(hashes)
+            )
+        )
+
+
+def look_again(connection: Connection, consumer: str, which: Unlisted, at: datetime) -> None:
+    """Has keys that wait looked at in the next turn."""
+    bounds: list[ColumnElement[bool]] = []
+    if which.since is not None:
+        bounds.append(pending.c.ordinal >= which.since)
+    if which.until is not None:
+        bounds.append(pending.c.ordinal < which.until)
+    connection.execute(
+        update(pending)
+        .where(pending.c.consumer == consumer, pending.c.status == "waiting", *bounds)
+        .values(look_at=at)
+    )
+
+
+def pending_at(connection: Connection, places: Iterable[Place]) -> Iterator[Pending]:
+    for consumer, hashes in _by_consumer(places):
+        query = _pending().where(
+            pending.c.consumer == consumer, pending.c.partition_hash.in_(hashes)
+        )
+        yield from map(_pending_of, connection.execute(query))
+
+
+def due(connection: Connection, now: datetime, limit: int) -> list[Pending]:
+    query = (
+        _pending()
+        .where(pending.c.look_at <= now, pending.c.status == "waiting")
+        .order_by(pending.c.look_at)
+        .limit(limit)
+    )
+    return [_pending_of(row) for row in connection.execute(query)]
+
+
+def all_pending(
+    connection: Connection, consumer: str | None, limit: int, after: Pending | None
+) -> list[Pending]:
+    """A page in order of script, then hash of the key, which any number of them can be paged by."""
+    order = (pending.c.consumer, pending.c.partition_hash)
+    query = _pending().order_by(*order).limit(limit)
+    if consumer is not None:
+        query = query.where(pending.c.consumer == consumer)
+    if after is not None:
+        last = (after.consumer, key_hash(after.partition))
+        query = query.where((order[0] > last[0]) | and_(order[0] == last[0], order[1] > last[1]))
+    return [_pending_of(row) for row in connection.execute(query)]
+
+
+def ready(connection: Connection, limit: int) -> list[Ready]:
+    since = func.min(pending.c.since)
+    query = (
+        select(pending.c.consumer, func.count(), since)
+        .where(text(READY))
+        .group_by(pending.c.consumer)
+        .order_by(since)
+        .limit(limit)
+    )
+    return [Ready(*row) for row in connection.execute(query)]
+
+
+def claim(
+    connection: Connection, consumer: str, server: str, run: str, limit: int
+) -> list[Pending]:
+    """Gives keys of a script that are ready to a run. Nobody else can have them then."""
+    query = (
+        _pending()
+        .where(pending.c.consumer == consumer, text(READY))
+        .order_by(pending.c.ordinal, pending.c.partition_hash)
+        .limit(limit)
+    )
+    if connection.dialect.name != "sqlite":
+        # Those that another one is just taking are left to it.
+        query = query.with_for_update(skip_locked=True)
+    found = [_pending_of(row) for row in connection.execute(query)]
+    given = {"status": "claimed", "server": server, "run": run, "again": False}
+    for name, hashes in _by_consumer(row.place for row in found):
+        connection.execute(
+            update(pending)
+            .where(pending.c.consumer == name, pending.c.partition_hash.in_(hashes))
+            .values(given)
+        )
+    return found
+
+
+def settle(
+    connection: Connection, run: str, at: datetime, keys: Iterable[Place] | None = None
+) -> None:
+    """Ends that keys are pending which a run was begun for; all of its own if none are named.
+
+    Those that were asked for again since then wait anew.
+    """
+    mine = and_(text(CLAIMED), pending.c.run == run)
+    if connection.scalar(select(pending.c.run).where(mine).limit(1)) is None:
+        return
+    conditions: list[ColumnElement[bool]] = [mine]
+    if keys is not None:
+        conditions = [
+            and_(mine, pending.c.consumer == consumer, pending.c.partition_hash.in_(hashes))
+            for consumer, hashes in _by_consumer(keys)
+        ]
+    anew = {
+        "status": "waiting",
+        "look_at": at,
+        "server": None,
+        "run": None,
+        "again": False,
+    }
+    for condition in conditions:
+        connection.execute(update(pending).where(condition, pending.c.again).values(anew))
+        connection.execute(delete(pending).where(condition))
+
+
+def give_back(connection: Connection, condition: ColumnElement[bool]) -> int:
+    """Lets others have keys that nobody runs any more."""
+    found = connection.execute(
+        update(pending)
+        .where(text(CLAIMED), condition)
+        .values(status="ready", server=None, run=None, again=False)
+    )
+    return found.rowcount
+
+
+def servers_with_keys(connection: Connection) -> list[str]:
+    query = select(pending.c.server).where(text(CLAIMED)).distinct()
+    return [server for server in connection.scalars(query) if server is not None]
+
+
+def _events() -> Select[Any]:
+    return select(
+        events.c.seq,
+        events.c.id,
+        events.c.asset,
+        events.c.partition,
+        events.c.at,
+        events.c.payload,
+        events.c.retracted_at,
+    )
+
+
+def _said(row: Row[Any]) -> Event:
+    values = row._asdict()
+    values.pop("seq")
+    return Event(**values)
+
+
+def _published(row: Any) -> Event:
+    return Event(
+        id=row.id,
+        asset=row.asset,
+        partition=row.partition,
+        at=row.finished_at,
+        run=row.run,
+        materialization=row.id,
+        snapshot=row.snapshot,
+        digest=row.digest,
+    )
+
+
+def _pending() -> Select[Any]:
+    return select(*columns(pending, Pending))
+
+
+def _pending_of(row: Row[Any]) -> Pending:
+    values = row._asdict()
+    lists = {name: tuple(values[name]) for name in ("asked_by", "lacking")}
+    return Pending(**{**values, **lists})
+
+
+def _pending_row(row: Pending) -> dict[str, Any]:
+    lists = {"asked_by": list(row.asked_by), "lacking": list(row.lacking)}
+    return row_of(row) | lists | {"partition_hash": key_hash(row.partition)}
+
+
+def _by_consumer(places: Iterable[Place]) -> Iterator[tuple[str, list[str]]]:
+    """The hashes of keys by their script, so many at a time as one question may have."""
+    hashes: dict[str, list[str]] = {}
+    for consumer, key in places:
+        hashes.setdefault(consumer, []).append(key_hash(key))
+    for consumer, several in sorted(hashes.items()):
+        for start in range(0, len(several), _AT_ONCE):
+            yield consumer, several[start : start + _AT_ONCE]
