@@ -394,8 +394,17 @@ class StateStore(StateReader, Protocol):
         ...
 
     def finish_run(
-        self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
-    ) -> None: ...
+        self,
+        run: str,
+        status: RunStatus,
+        *,
+        at: datetime,
+        error: str | None = None,
+        gone: bool = False,
+    ) -> None:
+        """Ends a run. Keys that were pending for it are so no more, whatever became of them; but if
+        it was cancelled, or its process is `gone`, others may have those that it did not make."""
+        ...
 
     def begin_backfill(self, backfill: Backfill) -> None:
         """Records a backfill with its work list."""

@@ -12,6 +12,7 @@ from tranche.errors import StateError
 from tranche.model.event import Event
 from tranche.model.mapped import Unlisted
 from tranche.model.pending import Decisions, Pending, Released
+from tranche.model.run import RunStatus
 from tranche.ports import StateStore
 
 from .builders import (
@@ -258,12 +259,12 @@ class TestClaims:
         store.begin_run(a_run(), [a_step()])
         store.claim(ORDERS, server="s", run="r1", limit=3)
         failed = replace(an_entry("m2", "b"), status="failed")
-        # One of another run says nothing of these.
         store.finish_step(
             a_step(status="succeeded", finished_at=NOON), [an_entry("m1", "a"), failed]
         )
         left = {row.partition: row.status for row in store.all_pending(limit=9)}
-        assert left == {"c": "claimed", "d": "ready"}
+        # What failed may be tried again, as long as the run goes on.
+        assert left == {"b": "claimed", "c": "claimed", "d": "ready"}
         store.finish_run("r1", "failed", at=NOON)
         assert {row.partition for row in store.all_pending(limit=9)} == {"d"}
 
@@ -279,11 +280,14 @@ class TestClaims:
         with store.turn() as turn:
             assert [each.partition for each in turn.due(NOON, limit=9)] == ["a"]
 
-    def test_a_run_that_was_cancelled_gives_them_back(self, store: StateStore) -> None:
+    @pytest.mark.parametrize(("status", "gone"), [("cancelled", False), ("failed", True)])
+    def test_a_run_that_could_not_make_them_gives_them_back(
+        self, store: StateStore, status: RunStatus, gone: bool
+    ) -> None:
         self.ready(store, "a")
         store.begin_run(a_run(), [])
         store.claim(C, server="s", run="r1", limit=3)
-        store.finish_run("r1", "cancelled", at=NOON)
+        store.finish_run("r1", status, at=NOON, gone=gone)
         assert [row.status for row in store.all_pending(limit=9)] == ["ready"]
 
     def test_so_does_a_server_that_is_gone(self, new_store: NewStore, kind: str) -> None:

@@ -87,7 +87,13 @@ class MemoryStore(MemoryTriggers):
             return free
 
     def finish_run(
-        self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
+        self,
+        run: str,
+        status: RunStatus,
+        *,
+        at: datetime,
+        error: str | None = None,
+        gone: bool = False,
     ) -> None:
         run = checks.checked_id(run, "run")
         at, error = checks.as_utc(at), checks.optional_readable(error)
@@ -96,7 +102,7 @@ class MemoryStore(MemoryTriggers):
                 raise StateError(f"run {run!r} is not recorded")
             known = self._runs[run]
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
-            if status == "cancelled":
+            if gone or status == "cancelled":
                 self._hand_over(self._claimed_by(run))
             elif status != "running":
                 self._settle(run, at)
@@ -231,7 +237,8 @@ class MemoryStore(MemoryTriggers):
             for entry in entries:
                 self._enter(entry)
             ended = step.finished_at or (attempt.finished_at if attempt else None)
-            places = {(entry.asset, entry.partition) for entry in entries}
+            made = [entry for entry in entries if entry.status == "succeeded"]
+            places = {(entry.asset, entry.partition) for entry in made}
             self._settle(step.run, ended or datetime.min.replace(tzinfo=UTC), places)
 
     def close(self) -> None:
@@ -245,6 +252,10 @@ class MemoryStore(MemoryTriggers):
         if step is None:
             raise StateError(f"step {position} of run {run!r} is not recorded")
         return step
+
+    def _unended(self, run: str | None) -> bool:
+        known = self._runs.get(run or "")
+        return known is not None and known.status == "running"
 
     def _is_abandoned(self, run: str) -> bool:
         known = self._runs.get(run)

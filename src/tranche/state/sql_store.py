@@ -69,7 +69,13 @@ class SqlStore(SqlReader):
         return running
 
     def finish_run(
-        self, run: str, status: RunStatus, *, at: datetime, error: str | None = None
+        self,
+        run: str,
+        status: RunStatus,
+        *,
+        at: datetime,
+        error: str | None = None,
+        gone: bool = False,
     ) -> None:
         run = checks.checked_id(run, "run")
         outcome = {
@@ -79,7 +85,7 @@ class SqlStore(SqlReader):
         }
         with self._writing() as connection:
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
-            if status == "cancelled":
+            if gone or status == "cancelled":
                 triggering.give_back(connection, tables.pending.c.run == run)
             elif status != "running":
                 triggering.settle(connection, run, checks.as_utc(at))
@@ -163,7 +169,9 @@ class SqlStore(SqlReader):
             new = append_to_log(connection, entries)
             move_partitions(connection, new)
             note_uses(connection, new)
-            ended = [(entry.asset, entry.partition) for entry in new]
+            # What failed may be tried again, by the run itself or by who takes it over.
+            made = [entry for entry in new if entry.status == "succeeded"]
+            ended = [(entry.asset, entry.partition) for entry in made]
             triggering.settle(connection, step.run, checks.as_utc(_end(step, attempt)), ended)
 
     def emit(self, event: Event) -> None:

@@ -25,7 +25,7 @@ from tranche.model.pending import Pending, Ready
 from tranche.state.changes import insert_or
 from tranche.state.keys import key_hash
 from tranche.state.rows import columns, row_of
-from tranche.state.tables import CLAIMED, READY, events, materializations, pending, turns
+from tranche.state.tables import CLAIMED, READY, events, materializations, pending, runs, turns
 
 _AT_ONCE = 500
 """How many values one question has at most."""
@@ -270,9 +270,11 @@ def settle(
 
 def give_back(connection: Connection, condition: ColumnElement[bool]) -> int:
     """Lets others have keys that nobody runs any more."""
+    # A run that has not ended may have made them: that is seen first.
+    unended = select(runs.c.id).where(runs.c.id == pending.c.run, text("runs.status = 'running'"))
     found = connection.execute(
         update(pending)
-        .where(text(CLAIMED), condition)
+        .where(text("pending.status = 'claimed'"), condition, ~unended.exists())
         .values(status="ready", server=None, run=None, again=False)
     )
     return found.rowcount
