@@ -22,8 +22,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
 
+from tranche.model.mapped import Unlisted
+from tranche.model.pending import Decisions, Pending, Released
 from tranche.model.run import Attempt, PartitionState, Run, StepRecord
 from tranche.ports import PartitionReader
+from tranche.state import triggering
 from tranche.state.connections import recorded_version
 from tranche.state.schema import HEAD, VERSION_TABLE
 from tranche.state.sql_store import SqlStore
@@ -116,7 +119,7 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
     asked = _every_question(store)
     assert len(asked) == 23
     changes = _every_change(store)
-    assert len(changes) == 10
+    assert len(changes) == 12
     asked += changes
     store.close()
     reader = SqlitePartitions(tmp_path / "state.db", timeout=1)
@@ -145,6 +148,45 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
         if "partition_head" in statement:
             entered = re.search(r"ix_partitions_order \(asset=\? AND \(?ordinal", plan[0])
             assert entered, (statement, plan)
+    file.close()
+
+
+def test_so_are_those_of_a_scheduler(tmp_path: Path) -> None:
+    store = SqlStore(f"sqlite:///{tmp_path}/state.db")
+    store.open()
+    key = Pending(consumer="c", partition="k", since=NOON, fire_time=NOON, status="ready")
+    with store.turn() as turn:
+        turn.news(limit=1)
+        turn.apply(Decisions(pending=(key,)), NOON)
+    with _listening(store) as asked:
+        with store.turn() as turn:
+            turn.news(limit=9)
+            turn.due(NOON, limit=9)
+            turn.pending([("c", "k"), ("c", None)])
+            late = Released("c", Unlisted(since=NOON, until=NOON))
+            turn.apply(Decisions(dropped=(("c", "x"),), released=(late,)), NOON)
+        store.events(limit=9)
+        store.events("a", limit=9)
+        store.all_pending(limit=9)
+        store.all_pending("c", limit=9, after=key)
+        store.claim("c", server="s", run="r", limit=9)
+        store.retract("e", at=NOON)
+        with store._writing() as connection:
+            triggering.settle(connection, "r", NOON, [("c", "k")])
+    store.close()
+    assert len(asked) > 15
+    file = sqlite3.connect(tmp_path / "state.db")
+    for statement, parameters in asked:
+        if "FROM turns" in statement:
+            # One row for each schedule, all of which are asked for.
+            continue
+        plan = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        # A page in order from its beginning is no search, and reads no more than the page.
+        assert all(
+            step.startswith(("SEARCH", "SCAN events", "SCAN pending USING INDEX", "CORRELATED"))
+            or "ORDER BY" in step
+            for step in plan
+        ), (statement, plan)
     file.close()
 
 
