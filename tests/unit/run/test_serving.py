@@ -1,0 +1,151 @@
+"""Servers: what is ready runs, once, whoever dies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from tranche.errors import StatementFailed
+from tranche.model.event import Event
+from tranche.model.plan import Step
+from tranche.run.serving import Server
+from tranche.script.schedules import moved
+
+from .test_ranges import Breaking
+from .test_runner import Bench
+
+NOW = datetime(2026, 5, 16, 12, tzinfo=UTC)
+DAILY = "-- pipeline\n-- partitioned daily\n"
+CHAIN = {
+    "a": f"{DAILY}-- on lake://main/src\n-- materialize lake://main/a\nSELECT 1 AS x",
+    "b": f"{DAILY}-- on lake://main/a\n-- materialize lake://main/b\nSELECT x FROM a",
+    "m": "-- pipeline\n-- partitioned monthly\n-- on lake://main/b map=start_of_month\n"
+    "-- materialize lake://main/m\nSELECT x FROM b",
+}
+
+
+class Scene:
+    """A bench with servers on it."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.bench = Bench(texts)
+        self.engine = Breaking(lambda step: self.breaks(step))
+        self.breaks: Callable[[Step], Exception | None] = lambda step: None
+        self.now = NOW
+        self.number = 0
+        self.server = self.another()
+
+    def another(self) -> Server:
+        server = Server(
+            project=self.bench.project,
+            engine=self.engine,
+            store=self.bench.store,
+            clock=lambda: self.now,
+            separates=lambda _: None,
+            moves=moved,
+            sleep=lambda _: None,
+        )
+        self.bench.store.serve(server.id)
+        return server
+
+    def heard(self, *keys: str | None) -> None:
+        for key in keys:
+            self.number += 1
+            event = Event(id=f"e{self.number}", asset="lake://main/src", partition=key, at=self.now)
+            self.bench.store.emit(event)
+
+    def settle(self, server: Server | None = None) -> None:
+        """Turns until nothing happens any more."""
+        one = server or self.server
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            one.turn()
+            begun = one.begin()
+            if not begun and not one._running and not self.bench.store.ready(limit=1):
+                return
+            one.rest()
+        raise AssertionError("it never comes to rest")
+
+
+def statuses(scene: Scene, asset: str) -> dict[str | None, str]:
+    found = scene.bench.store.partitions(f"lake://main/{asset}", limit=99)
+    return {state.partition: state.status for state in found}
+
+
+def test_an_event_runs_what_it_asks_for_and_what_follows() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.heard("2026-05-01", "2026-05-02")
+    scene.settle()
+    days = {"2026-05-01": "succeeded", "2026-05-02": "succeeded"}
+    assert statuses(scene, "a") == days
+    assert statuses(scene, "b") == days
+    assert statuses(scene, "m") == {"2026-05": "succeeded"}
+    assert scene.bench.store.all_pending(limit=9) == []
+    # Both days were one run of each script.
+    assert scene.engine.tried[:2] == [tuple(days), tuple(days)]
+
+
+def test_nothing_runs_twice() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.heard("2026-05-01")
+    scene.settle()
+    tried = list(scene.engine.tried)
+    scene.settle()
+    assert scene.engine.tried == tried
+
+
+def test_a_failure_is_that_of_its_key() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.breaks = lambda step: (
+        StatementFailed("boom") if "2026-05-02" in step.keys and step.script.name == "a" else None
+    )
+    scene.heard("2026-05-01", "2026-05-02", "2026-05-03")
+    scene.settle()
+    assert statuses(scene, "a")["2026-05-02"] == "failed"
+    assert set(statuses(scene, "b")) == {"2026-05-01", "2026-05-03"}
+    assert scene.bench.store.all_pending(limit=9) == []
+
+
+def test_forty_days_away_are_one_run() -> None:
+    texts = {
+        "s": '-- pipeline\n-- on schedule "0 6 * * *"\n-- partitioned daily lag=1\n'
+        "-- materialize lake://main/s\nSELECT 1 AS x"
+    }
+    scene = Scene(texts)
+    scene.settle()
+    scene.now += timedelta(days=40)
+    scene.settle()
+    assert [len(keys) for keys in scene.engine.tried] == [40]
+    assert len(statuses(scene, "s")) == 40
+
+
+def test_what_cannot_be_planned_is_a_failed_run_and_no_more() -> None:
+    texts = {"z": "-- pipeline\n-- on lake://main/src\n-- $x (int)\nSELECT $x AS x"}
+    scene = Scene(texts)
+    scene.settle()
+    scene.heard(None)
+    scene.settle()
+    (run,) = scene.bench.store.runs(limit=9)
+    assert (run.status, run.target) == ("failed", "z")
+    assert run.error is not None and "needs the argument $x" in run.error
+    assert scene.bench.store.all_pending(limit=9) == []
+
+
+def test_keys_of_a_server_that_is_gone_are_run_by_another() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.heard("2026-05-01")
+    scene.server.turn()
+    other = scene.another()
+    store = scene.bench.store
+    # It takes the keys, and is gone before it has begun.
+    store.claim("lake://main/a", server="gone", run="never", limit=9)
+    scene.settle(other)
+    assert statuses(scene, "a") == {}
+    assert other.look_after() == 1
+    scene.settle(other)
+    assert statuses(scene, "a") == {"2026-05-01": "succeeded"}
