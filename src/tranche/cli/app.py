@@ -10,11 +10,13 @@ import typer
 from typer.exceptions import TyperException
 
 from tranche.cli.backfill_command import backfill, catchup
+from tranche.cli.event_commands import event, pending
 from tranche.cli.explain_command import explain
 from tranche.cli.look_commands import show, sql, status
 from tranche.cli.output import Output
 from tranche.cli.project_commands import check, demo, graph, init
 from tranche.cli.run_command import run
+from tranche.cli.serve_command import serve
 from tranche.cli.version_commands import maintain, rollback
 
 app = typer.Typer(
@@ -38,8 +40,11 @@ for _command in (
     explain,
     rollback,
     maintain,
+    pending,
+    serve,
 ):
     app.command()(_command)
+app.add_typer(event)
 
 
 def run_app() -> None:

@@ -148,7 +148,7 @@ class MemoryTurn:
         every = [_published(entry) for entry in store._log.values() if entry.status == "succeeded"]
         every += (event for event in store._events.values() if event.retracted_at is None)
         if store._handled is None:
-            store._handled = {event.id for event in every}
+            store._handled = {event.id for event in every if event.run is not None}
         new = [event for event in every if event.id not in store._handled]
         return sorted(new, key=lambda event: event.at)[:limit]
 

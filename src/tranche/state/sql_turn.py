@@ -33,10 +33,9 @@ class SqlTurn:
         return getattr(self._store, name)
 
     def news(self, *, limit: int) -> Sequence[Event]:
-        if not self._handled:
-            # The first turn ever: what was before it has asked for nothing.
-            self._moved = dict(self._upto)
-            return ()
+        # In the first turn ever, what runs have published until then has asked for nothing; but
+        # whoever has recorded an event meant something by it.
+        self._handled.setdefault(LOG, self._upto[LOG])
         found: list[Event] = []
         for name, ask in ((LOG, triggering.published), (EVENTS, triggering.said)):
             after, upto = self._handled.get(name, 0), self._upto[name]
