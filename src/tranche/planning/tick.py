@@ -12,6 +12,7 @@ from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
 from tranche.planning.asking import Consumers
+from tranche.planning.consumed import consumed
 from tranche.planning.firing import due, schedules_of
 from tranche.planning.graph import build_graph
 from tranche.planning.links import Link, SourceLink
@@ -130,6 +131,7 @@ class _Turn:
     def look(self) -> None:
         """Sees which keys have all that they need."""
         self.look_up()
+        needless = self.needless()
         for place, row in list(self.rows.items()):
             if row.status == "claimed":
                 continue
@@ -140,12 +142,34 @@ class _Turn:
                 self.dropped.append(place)
                 continue
             lacking = self.lacking(script, row)
+            if not lacking and place in needless:
+                self.rows.pop(place)
+                self.dropped.append(place)
+                continue
             self.rows[place] = replace(
                 row,
                 status="waiting" if lacking else "ready",
                 lacking=tuple(lacking),
                 look_at=None,
             )
+
+    def needless(self) -> set[tuple[str, str | None]]:
+        """Keys that were asked for because of data alone, and were built of that data already."""
+        keys: dict[str, list[str]] = {}
+        links = self.triggers.consumers.links
+        for (consumer, key), row in self.rows.items():
+            script = self.triggers.scripts.get(consumer)
+            if script is None or key is None or row.status == "claimed":
+                continue
+            # A fire means that the key should run, and of a source nobody knows what is in it.
+            made = {str(link.asset) for link in links.of(script)}
+            if made.issuperset(row.asked_by):
+                keys.setdefault(consumer, []).append(key)
+        return {
+            (consumer, key)
+            for consumer, several in keys.items()
+            for key in consumed(self.triggers.scripts[consumer], several, links, self.ledger)
+        }
 
     def look_up(self) -> None:
         keys: dict[str, list[str]] = {}

@@ -31,6 +31,7 @@ class Scene:
     def __init__(self, texts: dict[str, str]) -> None:
         self.bench = Bench(texts)
         self.engine = Breaking(lambda step: self.breaks(step))
+        self.bench.engine = self.engine
         self.breaks: Callable[[Step], Exception | None] = lambda step: None
         self.now = NOW
         self.number = 0
@@ -149,3 +150,32 @@ def test_keys_of_a_server_that_is_gone_are_run_by_another() -> None:
     assert other.look_after() == 1
     scene.settle(other)
     assert statuses(scene, "a") == {"2026-05-01": "succeeded"}
+
+
+def test_a_run_by_hand_that_goes_on_downstream_asks_for_nothing_more() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.bench.run("a", partition="2026-05-01")
+    tried = len(scene.engine.tried)
+    assert tried == 3
+    scene.settle()
+    assert len(scene.engine.tried) == tried
+    assert scene.bench.store.all_pending(limit=9) == []
+
+
+def test_a_correction_refreshes_what_is_made_of_it_and_nothing_else() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.heard("2026-05-01", "2026-05-02", "2026-06-01")
+    scene.settle()
+    before = len(scene.engine.tried)
+    # The same rows again stop there.
+    scene.heard("2026-05-02")
+    scene.settle()
+    assert scene.engine.tried[before:] == [("2026-05-02",)]
+    # Other rows go on, to the month that has the day.
+    for name in ("a", "b"):
+        scene.engine.answers[name] = lambda _: [{"x": 2}]
+    scene.heard("2026-05-02")
+    scene.settle()
+    assert scene.engine.tried[before + 1 :] == [("2026-05-02",), ("2026-05-02",), ("2026-05",)]

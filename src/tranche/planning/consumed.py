@@ -1,0 +1,60 @@
+"""Which keys have been built of what there is now, so that nothing new asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tranche.model.run import Materialization
+from tranche.model.script import Script
+from tranche.planning.links import Links
+from tranche.planning.stale import stale_keys
+from tranche.ports import StateReader
+
+
+def consumed(script: Script, keys: Sequence[str], links: Links, state: StateReader) -> set[str]:
+    """Keys that would come out as they are.
+
+    Those have succeeded, the script is still the same, the upstream keys that they were made of have
+    the rows that they had, and no other one that they need has come since. Of what is read as a
+    whole, or not read at all, nobody can say that.
+    """
+    if script.asset is None or not script.managed:
+        return set()
+    asset = str(script.asset)
+    standing = state.standing(asset, list(keys))
+    ids = {
+        known.materialization: str(key)
+        for key, known in standing.items()
+        if known.materialization is not None
+    }
+    entries = {ids[entry.id]: entry for entry in state.entries(list(ids))}
+    stale = stale_keys(script, list(entries), state)
+    whole = {key for key in entries if key not in stale}
+    needed = {key: links.slice_key(script, key) for key in whole}
+    there = _there({(str(i.asset), i.partition) for k in needed.values() for i in k.inputs}, state)
+    found: set[str] = set()
+    for key, slice_key in needed.items():
+        places = {(str(each.asset), each.partition) for each in slice_key.inputs}
+        unknown = slice_key.awaits or any(partition is None for _, partition in places)
+        if not unknown and places & there <= _made_of(entries[key]):
+            found.add(key)
+    return found
+
+
+def _there(places: set[tuple[str, str | None]], state: StateReader) -> set[tuple[str, str | None]]:
+    found: set[tuple[str, str | None]] = set()
+    for asset in sorted({asset for asset, _ in places}):
+        keys = [key for name, key in places if name == asset]
+        standing = state.standing(asset, sorted(keys, key=str))
+        found |= {
+            (asset, key) for key, known in standing.items() if known.materialization is not None
+        }
+    return found
+
+
+def _made_of(entry: Materialization) -> set[tuple[str, str | None]]:
+    return {
+        (given.asset, given.partition)
+        for given in entry.inputs
+        if given.materialization is not None
+    }
