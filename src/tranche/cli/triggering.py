@@ -100,7 +100,7 @@ def show_pending(rows: Sequence[Pending], output: Output) -> None:
                 row.status if row.run is None else f"run {row.run}",
                 instant(row.since),
                 ", ".join(row.asked_by),
-                ", ".join(row.lacking),
+                _listed(row.lacking),
             )
             for row in rows
         ),
@@ -187,6 +187,11 @@ def _asked_view(asked: Asked) -> dict[str, Any]:
 
 def _place_view(place: tuple[str, str | None]) -> dict[str, Any]:
     return {"asset": place[0], "partition": place[1]}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _KEYS
+    return ", ".join(names[:_KEYS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _keys(keys: Sequence[str | None]) -> str:

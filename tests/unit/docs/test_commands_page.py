@@ -97,13 +97,6 @@ def test_the_formats_of_the_graph_are_documented() -> None:
         assert f"`{format_}`" in section(PAGE, "`graph`")
 
 
-def test_commands_that_are_not_there_are_said_to_be_missing() -> None:
-    line = next(line for line in page(PAGE).splitlines() if line.startswith("There are no comm"))
-    missing = set(line.split("`")[1::2])
-    assert missing
-    assert not missing & set(commands())
-
-
 # Names in the JSON
 
 
