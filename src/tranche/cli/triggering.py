@@ -13,7 +13,7 @@ from typing import Any
 from tranche import service
 from tranche.cli.output import Output, counted, instant, shown
 from tranche.cli.running import starting
-from tranche.errors import TrancheError
+from tranche.errors import StateError, TrancheError
 from tranche.model.event import Event
 from tranche.model.pending import Pending
 from tranche.model.project import Project
@@ -136,9 +136,18 @@ def serve(project: Project, output: Output, *, workers: int) -> None:
             about | {"status": result.status, "error": errors[0] if errors else None}, words + more
         )
 
+    def troubled(error: StateError) -> None:
+        tell({"event": "troubled", "error": str(error)}, f"the state is away: {error}")
+
     with service.open_state(project, create=True) as store, starting(project, output) as engine:
         server = triggering.server(
-            project, engine, store, workers=workers, started=started, ended=ended
+            project,
+            engine,
+            store,
+            workers=workers,
+            started=started,
+            ended=ended,
+            troubled=troubled,
         )
 
         def stop(number: int, frame: FrameType | None) -> None:

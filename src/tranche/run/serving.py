@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from tranche.errors import TrancheError
+from tranche.errors import StateError, TrancheError
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending
 from tranche.model.project import Project
@@ -18,12 +18,15 @@ from tranche.planning.scheduled import Moves
 from tranche.planning.tick import Triggers, tick
 from tranche.planning.triggered import triggered_plan
 from tranche.ports import Clock, Engine, StateStore
+from tranche.run.attempts import unforeseen
 from tranche.run.ids import new_id
 from tranche.run.reconcile import reconcile
 from tranche.run.runner import RunResult, run_plan
 
 PAUSE = 0.25
 """Seconds between two looks at what others may have done."""
+TROUBLED = 2.0
+"""Seconds until a state that could not be reached is asked again."""
 LOOK_AFTER = timedelta(seconds=5)
 """How often it is looked whether other servers are gone."""
 
@@ -54,6 +57,7 @@ class Server:
     id: str = ""
     started: Callable[[Started], None] = lambda _: None
     ended: Callable[[Started, RunResult | TrancheError], None] = lambda _, __: None
+    troubled: Callable[[StateError], None] = lambda _: None
     _triggers: Triggers = field(init=False)
     _pool: ThreadPoolExecutor = field(init=False)
     _running: dict[Future[None], Started] = field(init=False, default_factory=dict)
@@ -71,11 +75,17 @@ class Server:
         try:
             while not self._stop.is_set():
                 now = self.clock()
-                if looked is None or now - looked >= LOOK_AFTER:
-                    self.look_after()
-                    looked = now
-                decisions = self.turn()
-                begun = self.begin()
+                try:
+                    if looked is None or now - looked >= LOOK_AFTER:
+                        self.look_after()
+                        looked = now
+                    decisions = self.turn()
+                    begun = self.begin()
+                except StateError as error:
+                    # The state may be away for a while; what asks for runs is not lost by that.
+                    self.troubled(error)
+                    self._stop.wait(TROUBLED)
+                    continue
                 if not (decisions.more or begun):
                     self.rest()
         finally:
@@ -139,15 +149,19 @@ class Server:
                 id=started.run,
                 stop=self._stop.is_set,
             )
-        except TrancheError as error:
-            # It is the script's failure, and is told as a run of it.
-            result = error
-            self._failed(started, rows, str(error))
+        except Exception as error:
+            # It is the script's failure, and is told as a run of it; the server goes on.
+            known = isinstance(error, TrancheError)
+            result = error if known else TrancheError(unforeseen(error))
+            self._failed(started, rows, str(result))
         self.ended(started, result)
 
     def _failed(self, started: Started, rows: Sequence[Pending], error: str) -> None:
         now = self.clock()
-        if self.store.run(started.run) is None:
+        known = self.store.run(started.run)
+        if known is not None and known.status != "running":
+            return
+        if known is None:
             keys = [key for key in started.keys if key is not None]
             run = Run(
                 id=started.run,

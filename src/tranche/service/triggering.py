@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from tranche.errors import KeyRejected, NotPartitioned, TrancheError, UnknownTarget, UsageError
+from tranche.errors import (
+    KeyRejected,
+    NotPartitioned,
+    StateError,
+    TrancheError,
+    UnknownTarget,
+    UsageError,
+)
 from tranche.model.asset import AssetUri, BadAddress, parse_address
 from tranche.model.event import Event
 from tranche.model.pending import Decisions, Pending
@@ -139,6 +146,7 @@ def server(
     workers: int,
     started: Callable[[Started], None],
     ended: Callable[[Started, RunResult | TrancheError], None],
+    troubled: Callable[[StateError], None],
     clock: Clock = now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Server:
@@ -157,6 +165,7 @@ def server(
         workers=workers,
         started=started,
         ended=ended,
+        troubled=troubled,
     )
 
 

@@ -179,3 +179,18 @@ def test_a_correction_refreshes_what_is_made_of_it_and_nothing_else() -> None:
     scene.heard("2026-05-02")
     scene.settle()
     assert scene.engine.tried[before + 1 :] == [("2026-05-02",), ("2026-05-02",), ("2026-05",)]
+
+
+def test_what_nobody_foresaw_fails_the_run_and_not_the_server() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.breaks = lambda step: ZeroDivisionError("by zero") if step.script.name == "a" else None
+    scene.heard("2026-05-01")
+    scene.settle()
+    (run,) = scene.bench.store.runs(limit=9)
+    assert run.status == "failed"
+    assert scene.bench.store.all_pending(limit=9) == []
+    scene.breaks = lambda step: None
+    scene.heard("2026-05-01")
+    scene.settle()
+    assert statuses(scene, "b") == {"2026-05-01": "succeeded"}
