@@ -151,8 +151,7 @@ class Server:
             )
         except Exception as error:
             # It is the script's failure, and is told as a run of it; the server goes on.
-            known = isinstance(error, TrancheError)
-            result = error if known else TrancheError(unforeseen(error))
+            result = error if isinstance(error, TrancheError) else TrancheError(unforeseen(error))
             self._failed(started, rows, str(result))
         self.ended(started, result)
 
