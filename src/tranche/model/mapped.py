@@ -69,6 +69,8 @@ class Unlisted:
     since: datetime | None = None
     until: datetime | None = None
     parts: tuple[Keys, ...] = ()
+    tz: str = "UTC"
+    """The time zone of texts that say when they begin, and not where."""
 
     def holds(self, rule: End, key: str) -> bool:
         """Whether a key may be one of them."""
@@ -85,7 +87,7 @@ class Unlisted:
             )
         if self.since is None and self.until is None:
             return True
-        begin = _begin(rule, key, "UTC")
+        begin = _begin(rule, key, self.tz)
         return (self.since is None or self.since <= begin) and (
             self.until is None or begin < self.until
         )
@@ -223,7 +225,7 @@ class _TextBegins:
 
     def upstream(self, key: str) -> Unlisted:
         window = self.down.window(key)
-        return Unlisted(since=window.start_utc, until=window.end_utc)
+        return Unlisted(since=window.start_utc, until=window.end_utc, tz=self.down.tz)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,9 @@ def test_the_period_in_which_a_moment_lies(mapper: Mapper, down: Partitioning, k
     assert isinstance(needed, Unlisted)
     if down == Daily(tz="Asia/Tokyo"):
         assert needed == Unlisted(
-            since=datetime(2026, 3, 15, 15, tzinfo=UTC), until=datetime(2026, 3, 16, 15, tzinfo=UTC)
+            since=datetime(2026, 3, 15, 15, tzinfo=UTC),
+            until=datetime(2026, 3, 16, 15, tzinfo=UTC),
+            tz="Asia/Tokyo",
         )
 
 
@@ -278,6 +280,15 @@ def test_keys_that_the_ends_do_not_have_are_rejected() -> None:
     with pytest.raises(KeyRejected, match="'xx' is no static key"):
         mapping.downstream("xx")
     assert _listed(mapping.upstream("eu")) == []
+
+
+@pytest.mark.parametrize("tz", ["UTC", "Asia/Tokyo", NEW_YORK])
+@pytest.mark.parametrize("text", [MOMENT, "2026-03-16", "2026-03-16T23:30:00Z", "2026-03-08T02:30"])
+def test_a_text_is_needed_by_the_period_that_it_feeds(tz: str, text: str) -> None:
+    mapping = mapped(StartOfDay(), Undeclared(), Daily(tz=tz))
+    (fed,) = _listed(mapping.downstream(text))
+    days = Daily(tz=tz).keys(start="2026-03-01", end="2026-03-31")
+    assert [day for day in days if among(Undeclared(), mapping.upstream(day), text)] == [fed]
 
 
 ZONES = ["UTC", NEW_YORK, "Europe/Paris", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"]
