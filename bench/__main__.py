@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import asof, backfill, commands, ledger, small_slice, strategies
+from bench import asof, backfill, commands, ledger, small_slice, strategies, triggers
 from bench.figure import Figure
 
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     "strategies": strategies.measure,
     "backfill": backfill.measure,
     "ledger": ledger.measure,
+    "triggers": triggers.measure,
 }
 
 
