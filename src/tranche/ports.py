@@ -15,7 +15,7 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
-from tranche.model.pending import Decisions, Pending, Ready
+from tranche.model.pending import Decisions, Pending, Ready, Rejected
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -314,6 +314,14 @@ class StateReader(PartitionReader, Protocol):
         page before."""
         ...
 
+    def paused(self) -> Mapping[str, datetime]:
+        """The scripts whose keys are given to nobody, with when that began."""
+        ...
+
+    def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
+        """Events of which scripts can make nothing, the latest first."""
+        ...
+
     def ready(self, *, limit: int) -> Sequence[Ready]:
         """The scripts that have keys which somebody may run, the longest waiting first."""
         ...
@@ -372,6 +380,14 @@ class StateStore(StateReader, Protocol):
 
     def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
         """Gives keys that are ready to a run; nobody else can have them until it ends."""
+        ...
+
+    def pause(self, consumer: str, *, at: datetime) -> bool:
+        """Gives keys of a script to nobody; they wait. False if that was so already."""
+        ...
+
+    def resume(self, consumer: str) -> bool:
+        """Gives keys of a script to runs again. False if it was not paused."""
         ...
 
     def serve(self, server: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tranche.errors import StateError
 from tranche.model.event import Event
 from tranche.model.mapped import Unlisted
-from tranche.model.pending import Decisions, Pending, Released
+from tranche.model.pending import Decisions, Pending, Rejected, Released
 from tranche.model.run import RunStatus
 from tranche.ports import StateStore
 
@@ -308,6 +308,30 @@ class TestClaims:
         store.serve("s")
         with pytest.raises(StateError, match="server 's' is there already"):
             store.serve("s")
+
+
+def test_keys_of_a_script_that_is_paused_wait(store: StateStore) -> None:
+    put(store, a_key("a", status="ready"), a_key("b", consumer="other", status="ready"))
+    assert store.pause(C, at=NOON)
+    assert not store.pause(C, at=NOON + SECOND)
+    assert store.paused() == {C: NOON}
+    assert [each.consumer for each in store.ready(limit=9)] == ["other"]
+    assert store.claim(C, server="s", run="r", limit=9) == []
+    assert store.resume(C)
+    assert not store.resume(C)
+    assert len(store.claim(C, server="s", run="r", limit=9)) == 1
+
+
+def test_what_scripts_cannot_take_is_kept(store: StateStore) -> None:
+    first, second = (
+        Rejected(C, "e1", "it's no key", NOON),
+        Rejected("o", "e1", "nor", NOON + SECOND),
+    )
+    for _ in range(2):
+        with store.turn() as turn:
+            turn.apply(Decisions(rejected=(first, second)), NOON)
+    assert store.rejected(limit=9) == [second, first]
+    assert store.rejected(C, limit=9) == [first]
 
 
 def test_times_are_times(store: StateStore) -> None:

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from tranche.cli.backfill_command import backfill, catchup
-from tranche.cli.event_commands import event, pending
+from tranche.cli.event_commands import event, pause, pending, resume
 from tranche.cli.explain_command import explain
 from tranche.cli.look_commands import show, sql, status
 from tranche.cli.output import Output
@@ -41,6 +41,8 @@ for _command in (
     rollback,
     maintain,
     pending,
+    pause,
+    resume,
     serve,
 ):
     app.command()(_command)

@@ -111,3 +111,44 @@ def pending(
         loaded = service.open_project(project, target)
         with service.open_state(loaded, create=False) as store:
             show_pending(triggering.pending(loaded, asset, store, limit=limit), output)
+
+
+def pause(
+    asset: Annotated[str, typer.Argument(help="An asset or a script.")],
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Let no server run keys of an asset; they keep waiting until it is resumed."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.service import triggering
+
+        loaded = service.open_project(project, target)
+        with service.open_state(loaded, create=True) as store:
+            _tell(triggering.pause(loaded, asset, store), "paused", output)
+
+
+def resume(
+    asset: Annotated[str, typer.Argument(help="An asset or a script.")],
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Let servers run keys of an asset again, those that have waited too."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.service import triggering
+
+        loaded = service.open_project(project, target)
+        with service.open_state(loaded, create=True) as store:
+            _tell(triggering.resume(loaded, asset, store), "resumed", output)
+
+
+def _tell(consumer: str, status: str, output: Output) -> None:
+    if output.json:
+        output.value({"asset": consumer, "status": status})
+    else:
+        output.line(f"{consumer} is {status}")

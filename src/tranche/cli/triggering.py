@@ -21,7 +21,7 @@ from tranche.planning.asking import Asked
 from tranche.run.runner import RunResult
 from tranche.run.serving import Started
 from tranche.service import triggering
-from tranche.service.triggering import Emitted, Retracted
+from tranche.service.triggering import Emitted, PendingPage, Retracted
 
 _KEYS = 3
 """How many keys a line names."""
@@ -84,25 +84,49 @@ def show_retracted(retracted: Retracted, output: Output) -> None:
             output.line(f"{consumer}{_keys((key,))} {what}")
 
 
-def show_pending(rows: Sequence[Pending], output: Output) -> None:
+def show_pending(page: PendingPage, output: Output) -> None:
     if output.json:
-        output.value({"pending": [pending_view(row) for row in rows]})
+        output.value(
+            {
+                "pending": [pending_view(row) for row in page.rows],
+                "more": page.more,
+                "paused": {name: instant(at) for name, at in page.paused.items()},
+                "rejected": [
+                    {"asset": r.consumer, "event": r.event, "reason": r.reason, "at": instant(r.at)}
+                    for r in page.rejected
+                ],
+            }
+        )
         return
-    if not rows:
+    if page.rows:
+        _table(page, output)
+    else:
         output.line("no key is pending")
-        return
+    if page.more:
+        output.line("… and more; raise --limit to see them", "dim")
+    for name, at in page.paused.items():
+        output.line(f"{name} is paused since {instant(at)}; tranche resume {name} ends that")
+    for each in page.rejected:
+        output.warn(f"{each.consumer} could not take the event {each.event}: {each.reason}")
+
+
+def _table(page: PendingPage, output: Output) -> None:
     output.table(
         ("script", "partition", "status", "since", "asked for by", "waits for"),
         (
             (
                 row.consumer,
                 "" if row.partition is None else row.partition,
-                row.status if row.run is None else f"run {row.run}",
+                "paused"
+                if row.consumer in page.paused and row.run is None
+                else row.status
+                if row.run is None
+                else f"run {row.run}",
                 instant(row.since),
                 ", ".join(row.asked_by),
                 _listed(row.lacking),
             )
-            for row in rows
+            for row in page.rows
         ),
     )
 

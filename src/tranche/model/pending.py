@@ -69,6 +69,7 @@ class Rejected:
     consumer: str
     event: str
     reason: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class _Turn:
         for asked in self.triggers.consumers.asked_by(event):
             label = asked.script.label
             if asked.rejected is not None:
-                self.rejected.append(Rejected(label, event.id, asked.rejected))
+                self.rejected.append(Rejected(label, event.id, asked.rejected, self.now))
             if asked.released is not None:
                 self.released.append(Released(label, asked.released))
             self.ask(asked.script, asked.keys, str(asked.asset), event.at)

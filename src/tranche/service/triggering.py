@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
@@ -18,7 +19,7 @@ from tranche.errors import (
 )
 from tranche.model.asset import AssetUri, BadAddress, parse_address
 from tranche.model.event import Event
-from tranche.model.pending import Decisions, Pending
+from tranche.model.pending import Decisions, Pending, Rejected
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.asking import Asked, Consumers
@@ -29,6 +30,7 @@ from tranche.run.runner import RunResult
 from tranche.run.serving import Server, Started
 from tranche.service.opening import now
 
+_MOST_REJECTED = 20
 _MOST_EVENTS = 100_000
 """How far back an event is looked for."""
 
@@ -123,19 +125,51 @@ def retract(project: Project, event: str, store: StateStore, *, clock: Clock = n
     return Retracted(known, tuple(dropped), tuple(waiting))
 
 
-def pending(
-    project: Project, asset: str | None, state: StateReader, *, limit: int
-) -> Sequence[Pending]:
+@dataclass(frozen=True, slots=True)
+class PendingPage:
+    """Keys that should run and do not yet, and what keeps scripts from running any."""
+
+    rows: tuple[Pending, ...]
+    paused: Mapping[str, datetime]
+    rejected: tuple[Rejected, ...]
+    more: bool = False
+
+
+def pending(project: Project, asset: str | None, state: StateReader, *, limit: int) -> PendingPage:
     """Keys that should run and do not yet, with what they wait for."""
-    consumer = None
-    if asset is not None:
-        labels = {name: script.label for script in project.scripts for name in _names(script)}
-        if asset not in labels:
-            near = get_close_matches(asset, labels, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "tranche graph shows the scripts"
-            raise UnknownTarget(f"no script or asset is called {asset!r}", hint)
-        consumer = labels[asset]
-    return state.all_pending(consumer, limit=limit)
+    consumer = None if asset is None else _consumer(project, asset)
+    rows = state.all_pending(consumer, limit=limit + 1)
+    paused = {
+        name: at for name, at in state.paused().items() if consumer is None or name == consumer
+    }
+    rejected = tuple(state.rejected(consumer, limit=_MOST_REJECTED))
+    return PendingPage(tuple(rows[:limit]), paused, rejected, len(rows) > limit)
+
+
+def pause(project: Project, asset: str, store: StateStore, *, clock: Clock = now) -> str:
+    """Lets no server run keys of a script. They keep waiting, and are not lost."""
+    consumer = _consumer(project, asset)
+    if not store.pause(consumer, at=clock()):
+        raise UsageError(f"{consumer} is paused already", f"tranche resume {asset} ends that")
+    return consumer
+
+
+def resume(project: Project, asset: str, store: StateStore) -> str:
+    """Lets servers run keys of a script again, those that have waited too."""
+    consumer = _consumer(project, asset)
+    if not store.resume(consumer):
+        raise UsageError(f"{consumer} is not paused")
+    return consumer
+
+
+def _consumer(project: Project, text: str) -> str:
+    """The name by which a script's keys are pending."""
+    labels = {name: script.label for script in project.scripts for name in _names(script)}
+    if text not in labels:
+        near = get_close_matches(text, labels, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "tranche graph shows the scripts"
+        raise UnknownTarget(f"no script or asset is called {text!r}", hint)
+    return labels[text]
 
 
 def server(

@@ -10,7 +10,7 @@ from typing import Any
 
 from tranche.errors import StateError
 from tranche.model.event import Event
-from tranche.model.pending import Decisions, Pending, Ready
+from tranche.model.pending import Decisions, Pending, Ready, Rejected
 from tranche.model.run import Materialization
 from tranche.state import checks
 from tranche.state.keys import key_hash
@@ -28,6 +28,8 @@ class MemoryTriggers(MemoryLedger):
         self._pending: dict[Place, Pending] = {}
         self._fired: dict[str, datetime] = {}
         self._servers: set[str] = set()
+        self._paused: dict[str, datetime] = {}
+        self._rejected: dict[tuple[str, str], Rejected] = {}
         self._handled: set[str] | None = None
         """The events that were looked at; None before the first turn."""
 
@@ -50,7 +52,7 @@ class MemoryTriggers(MemoryLedger):
         found: dict[str, list[datetime]] = {}
         with self._lock:
             for row in self._pending.values():
-                if row.status == "ready":
+                if row.status == "ready" and row.consumer not in self._paused:
                     found.setdefault(row.consumer, []).append(row.since)
         each = [Ready(name, len(since), min(since)) for name, since in found.items()]
         return sorted(each, key=lambda one: one.since)[: checks.checked_limit(limit)]
@@ -81,7 +83,9 @@ class MemoryTriggers(MemoryLedger):
             rows = [
                 row
                 for row in self._pending.values()
-                if row.consumer == consumer and row.status == "ready"
+                if row.consumer == consumer
+                and row.status == "ready"
+                and consumer not in self._paused
             ]
             rows.sort(key=lambda row: (row.ordinal is None, row.ordinal, _order(row)))
             for row in rows[:limit]:
@@ -89,6 +93,26 @@ class MemoryTriggers(MemoryLedger):
                     row, status="claimed", server=server, run=run, again=False
                 )
             return rows[:limit]
+
+    def paused(self) -> Mapping[str, datetime]:
+        with self._lock:
+            return dict(self._paused)
+
+    def pause(self, consumer: str, *, at: datetime) -> bool:
+        with self._lock:
+            new = consumer not in self._paused
+            self._paused.setdefault(consumer, checks.as_utc(at))
+            return new
+
+    def resume(self, consumer: str) -> bool:
+        with self._lock:
+            return self._paused.pop(consumer, None) is not None
+
+    def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
+        with self._lock:
+            found = [r for r in self._rejected.values() if consumer in (None, r.consumer)]
+        found.sort(key=lambda each: each.at, reverse=True)
+        return found[: checks.checked_limit(limit)]
 
     def serve(self, server: str) -> None:
         with self._lock:
@@ -173,6 +197,8 @@ class MemoryTurn:
             for row in list(store._pending.values()):
                 if row.consumer == released.consumer and row.status == "waiting":
                     store._pending[row.place] = replace(row, look_at=at)
+        for each in decisions.rejected:
+            store._rejected.setdefault((each.consumer, each.event), each)
         store._fired |= decisions.fired
         store._handled = (store._handled or set()) | set(decisions.handled)
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, Table
 
 from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
-from tranche.model.pending import Pending
+from tranche.model.pending import Pending, Rejected
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.state.forms import (
     columns_of,
@@ -46,6 +46,7 @@ Value = (
     | SchemaVersion
     | Backfill
     | Pending
+    | Rejected
 )
 
 

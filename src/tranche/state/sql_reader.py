@@ -14,7 +14,7 @@ from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
-from tranche.model.pending import Pending, Ready
+from tranche.model.pending import Pending, Ready, Rejected
 from tranche.model.run import (
     Attempt,
     Claim,
@@ -270,6 +270,14 @@ class SqlReader:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:
             return triggering.all_pending(connection, consumer, limit, after)
+
+    def paused(self) -> Mapping[str, datetime]:
+        with self._reading() as connection:
+            return triggering.paused(connection)
+
+    def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
+        with self._reading() as connection:
+            return triggering.latest_rejected(connection, consumer, checks.checked_limit(limit))
 
     def ready(self, *, limit: int) -> Sequence[Ready]:
         with self._reading() as connection:

@@ -204,6 +204,14 @@ class SqlStore(SqlReader):
         with self._writing() as connection:
             return triggering.claim(connection, checks.readable(consumer), server, run, limit)
 
+    def pause(self, consumer: str, *, at: datetime) -> bool:
+        with self._writing() as connection:
+            return triggering.pause(connection, checks.readable(consumer), checks.as_utc(at))
+
+    def resume(self, consumer: str) -> bool:
+        with self._writing() as connection:
+            return triggering.resume(connection, checks.readable(consumer))
+
     def serve(self, server: str) -> None:
         """Keeps a server alive, as long as this process and this store."""
         self.open()

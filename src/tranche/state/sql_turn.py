@@ -60,4 +60,5 @@ class SqlTurn:
         triggering.drop_pending(connection, decisions.dropped)
         for released in decisions.released:
             triggering.look_again(connection, released.consumer, released.which, at)
+        triggering.reject(connection, decisions.rejected)
         triggering.move_turns(connection, self._moved, decisions.fired)

@@ -299,6 +299,26 @@ turns = Table(
     Column("until", Moment),
 )
 
+# Scripts whose keys wait, whatever they have.
+pauses = Table(
+    "pauses",
+    metadata,
+    Column("consumer", Name, primary_key=True),
+    Column("at", Moment, nullable=False),
+)
+
+# Events of which a script can make nothing.
+rejections = Table(
+    "rejections",
+    metadata,
+    Column("consumer", Name, nullable=False),
+    Column("event", Name, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    PrimaryKeyConstraint("consumer", "event"),
+    Index("ix_rejections_at", "at"),
+)
+
 READY = "status = 'ready'"
 CLAIMED = "status = 'claimed'"
 

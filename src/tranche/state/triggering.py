@@ -21,11 +21,21 @@ from sqlalchemy import (
 
 from tranche.model.event import Event
 from tranche.model.mapped import Unlisted
-from tranche.model.pending import Pending, Ready
+from tranche.model.pending import Pending, Ready, Rejected
 from tranche.state.changes import insert_or
 from tranche.state.keys import key_hash
 from tranche.state.rows import columns, row_of
-from tranche.state.tables import CLAIMED, READY, events, materializations, pending, runs, turns
+from tranche.state.tables import (
+    CLAIMED,
+    READY,
+    events,
+    materializations,
+    pauses,
+    pending,
+    rejections,
+    runs,
+    turns,
+)
 
 _AT_ONCE = 500
 """How many values one question has at most."""
@@ -208,7 +218,7 @@ def ready(connection: Connection, limit: int) -> list[Ready]:
     since = func.min(pending.c.since)
     query = (
         select(pending.c.consumer, func.count(), since)
-        .where(text(READY))
+        .where(text(READY), ~_is_paused())
         .group_by(pending.c.consumer)
         .order_by(since)
         .limit(limit)
@@ -222,7 +232,7 @@ def claim(
     """Gives keys of a script that are ready to a run. Nobody else can have them then."""
     query = (
         _pending()
-        .where(pending.c.consumer == consumer, text(READY))
+        .where(pending.c.consumer == consumer, text(READY), ~_is_paused())
         .order_by(pending.c.ordinal, pending.c.partition_hash)
         .limit(limit)
     )
@@ -278,6 +288,39 @@ def give_back(connection: Connection, condition: ColumnElement[bool]) -> int:
         .values(status="ready", server=None, run=None, again=False)
     )
     return found.rowcount
+
+
+def pause(connection: Connection, consumer: str, at: datetime) -> bool:
+    statement = insert_or(connection, pauses).on_conflict_do_nothing()
+    new = connection.execute(
+        statement.returning(pauses.c.consumer), {"consumer": consumer, "at": at}
+    )
+    return new.first() is not None
+
+
+def resume(connection: Connection, consumer: str) -> bool:
+    return bool(connection.execute(delete(pauses).where(pauses.c.consumer == consumer)).rowcount)
+
+
+def paused(connection: Connection) -> dict[str, datetime]:
+    return {row.consumer: row.at for row in connection.execute(select(pauses))}
+
+
+def reject(connection: Connection, rejected: Sequence[Rejected]) -> None:
+    if rejected:
+        statement = insert_or(connection, rejections).on_conflict_do_nothing()
+        connection.execute(statement, [row_of(each) for each in rejected])
+
+
+def latest_rejected(connection: Connection, consumer: str | None, limit: int) -> list[Rejected]:
+    query = select(*columns(rejections, Rejected)).order_by(rejections.c.at.desc()).limit(limit)
+    if consumer is not None:
+        query = query.where(rejections.c.consumer == consumer)
+    return [Rejected(**row._asdict()) for row in connection.execute(query)]
+
+
+def _is_paused() -> ColumnElement[bool]:
+    return select(pauses.c.consumer).where(pauses.c.consumer == pending.c.consumer).exists()
 
 
 def servers_with_keys(connection: Connection) -> list[str]:

@@ -40,6 +40,21 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_turns"),
     )
     op.create_table(
+        "pauses",
+        sa.Column("consumer", NAME, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("consumer", name="pk_pauses"),
+    )
+    op.create_table(
+        "rejections",
+        sa.Column("consumer", NAME, nullable=False),
+        sa.Column("event", NAME, nullable=False),
+        sa.Column("reason", sa.Text, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("consumer", "event", name="pk_rejections"),
+    )
+    op.create_index("ix_rejections_at", "rejections", ["at"])
+    op.create_table(
         "pending",
         sa.Column("consumer", NAME, nullable=False),
         sa.Column("partition", NAME, nullable=False),
@@ -67,5 +82,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("pending", "turns", "events"):
+    for table in ("pending", "rejections", "pauses", "turns", "events"):
         op.drop_table(table)
