@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from tranche.errors import StateError, TrancheError
+from tranche.errors import StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending
 from tranche.model.project import Project
@@ -58,6 +58,8 @@ class Server:
     started: Callable[[Started], None] = lambda _: None
     ended: Callable[[Started, RunResult | TrancheError], None] = lambda _, __: None
     troubled: Callable[[StateError], None] = lambda _: None
+    reload: Callable[[], Project | None] = lambda: None
+    """The project as it is now, if it has changed since that was asked last."""
     _triggers: Triggers = field(init=False)
     _pool: ThreadPoolExecutor = field(init=False)
     _running: dict[Future[None], Started] = field(init=False, default_factory=dict)
@@ -78,6 +80,7 @@ class Server:
                 try:
                     if looked is None or now - looked >= LOOK_AFTER:
                         self.look_after()
+                        self.look_at_scripts()
                         looked = now
                     decisions = self.turn()
                     begun = self.begin()
@@ -134,12 +137,21 @@ class Server:
         reconcile(self.store.abandoned(), self.engine, self.store, self.clock, self.sleep)
         return self.store.give_back()
 
+    def look_at_scripts(self) -> None:
+        """Goes on with scripts that were deployed anew; what runs keeps those that it began with."""
+        project = self.reload()
+        if project is not None:
+            self.project, self._triggers = project, Triggers(project, self.moves)
+
     def _work(self, started: Started, rows: Sequence[Pending]) -> None:
         self.started(started)
         result: RunResult | TrancheError
         try:
-            script = self._triggers.scripts[started.consumer]
-            plan = triggered_plan(self.project, script, rows, self.store, self.separates)
+            project, scripts = self.project, self._triggers.scripts
+            if started.consumer not in scripts:
+                raise UnknownTarget(f"no script makes {started.consumer} any more")
+            script = scripts[started.consumer]
+            plan = triggered_plan(project, script, rows, self.store, self.separates)
             result = run_plan(
                 plan,
                 self.engine,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from tranche.errors import (
@@ -25,6 +26,7 @@ from tranche.model.script import Script
 from tranche.planning.asking import Asked, Consumers
 from tranche.planning.graph import Graph, build_graph
 from tranche.ports import Clock, Engine, StateReader, StateStore
+from tranche.project.load import load_project
 from tranche.run.ids import new_id
 from tranche.run.runner import RunResult
 from tranche.run.serving import Server, Started
@@ -200,7 +202,31 @@ def server(
         started=started,
         ended=ended,
         troubled=troubled,
+        reload=_Scripts(project).changed,
     )
+
+
+class _Scripts:
+    """The scripts of a project, which may be deployed anew while it is served."""
+
+    def __init__(self, project: Project) -> None:
+        self._settings = project.settings
+        self._seen = self._look()
+
+    def changed(self) -> Project | None:
+        """The project, if one of its files is not what it was."""
+        seen = self._look()
+        if seen == self._seen:
+            return None
+        self._seen = seen
+        return load_project(self._settings)
+
+    def _look(self) -> frozenset[tuple[str, int, int]]:
+        root = Path(self._settings.root)
+        found = [path for path in (root / "pipelines").rglob("*") if path.is_file()]
+        found += (root / "tests").rglob("*.sql")
+        looks = ((path, path.stat()) for path in found if path.exists())
+        return frozenset((str(path), look.st_mtime_ns, look.st_size) for path, look in looks)
 
 
 def _asked_places(

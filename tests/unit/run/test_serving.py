@@ -194,3 +194,27 @@ def test_what_nobody_foresaw_fails_the_run_and_not_the_server() -> None:
     scene.heard("2026-05-01")
     scene.settle()
     assert statuses(scene, "b") == {"2026-05-01": "succeeded"}
+
+
+def test_scripts_that_are_deployed_anew() -> None:
+    scene = Scene({"a": CHAIN["a"]})
+    scene.settle()
+    scene.server.reload = lambda: Bench(CHAIN).project
+    scene.server.look_at_scripts()
+    scene.heard("2026-05-01")
+    scene.settle()
+    assert statuses(scene, "b") == {"2026-05-01": "succeeded"}
+
+
+def test_a_script_that_is_gone_when_its_turn_comes() -> None:
+    scene = Scene(CHAIN)
+    scene.settle()
+    scene.heard("2026-05-01")
+    scene.server.turn()
+    scene.server.reload = lambda: Bench({"b": CHAIN["b"]}).project
+    scene.server.look_at_scripts()
+    scene.server.begin()
+    scene.settle()
+    (run,) = scene.bench.store.runs(limit=9)
+    assert (run.status, run.error) == ("failed", "no script makes lake://main/a any more")
+    assert scene.bench.store.all_pending(limit=9) == []
