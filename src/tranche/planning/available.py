@@ -13,7 +13,6 @@ def not_built_yet(script: Script) -> str | None:
     if annotations.dialect != "spark":
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
     for trigger in script.triggers_on():
-        for name in ("deadline", "on_rerun"):
-            if getattr(trigger, name) is not None:
-                return f"{name}= of an 'on' line cannot be honoured yet"
+        if trigger.deadline is not None:
+            return "deadline= of an 'on' line cannot be honoured yet"
     return None

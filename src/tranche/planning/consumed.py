@@ -1,8 +1,9 @@
-"""Which keys have been built of what there is now, so that nothing new asks for them."""
+"""Which keys have been built of all that they need, so that nothing new asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from tranche.model.run import Materialization
 from tranche.model.script import Script
@@ -10,34 +11,36 @@ from tranche.planning.links import Links
 from tranche.planning.stale import stale_keys
 from tranche.ports import StateReader
 
+Consumed: TypeAlias = Literal["same", "rewritten"]
+"""Whether what a key was made of has the rows that it had, or others."""
 
-def consumed(script: Script, keys: Sequence[str], links: Links, state: StateReader) -> set[str]:
-    """Keys that would come out as they are.
 
-    Those have succeeded, the script is still the same, the upstream keys that they were made of have
-    the rows that they had, and no other one that they need has come since. Of what is read as a
-    whole, or not read at all, nobody can say that.
+def consumed(
+    script: Script, keys: Sequence[str], links: Links, state: StateReader
+) -> dict[str, Consumed]:
+    """Keys that were built of all that they need, and what has become of that since.
+
+    Those have succeeded, the script is still the same, and no upstream key that they need has come
+    since. Of what is read as a whole, or not read at all, nobody can say that.
     """
     if script.asset is None or not script.managed:
-        return set()
-    asset = str(script.asset)
-    standing = state.standing(asset, list(keys))
+        return {}
+    standing = state.standing(str(script.asset), list(keys))
     ids = {
         known.materialization: str(key)
         for key, known in standing.items()
-        if known.materialization is not None
+        if known.materialization is not None and known.fingerprint == script.fingerprint
     }
     entries = {ids[entry.id]: entry for entry in state.entries(list(ids))}
     stale = stale_keys(script, list(entries), state)
-    whole = {key for key in entries if key not in stale}
-    needed = {key: links.slice_key(script, key) for key in whole}
+    needed = {key: links.slice_key(script, key) for key in entries}
     there = _there({(str(i.asset), i.partition) for k in needed.values() for i in k.inputs}, state)
-    found: set[str] = set()
+    found: dict[str, Consumed] = {}
     for key, slice_key in needed.items():
         places = {(str(each.asset), each.partition) for each in slice_key.inputs}
         unknown = slice_key.awaits or any(partition is None for _, partition in places)
         if not unknown and places & there <= _made_of(entries[key]):
-            found.add(key)
+            found[key] = "rewritten" if key in stale else "same"
     return found
 
 

@@ -14,7 +14,7 @@ def stale_keys(script: Script, keys: Sequence[str], state: StateReader) -> dict[
 
     A key is stale if the script has changed since, or if one of the upstream keys that it was made
     of has other rows now. That an upstream was written again with the same rows does not matter, nor
-    does what happened to its other keys.
+    does what happened to its other keys, nor to assets whose `on` line says `on_rerun=ignore`.
     """
     standing = state.standing(str(script.asset), list(keys))
     found: dict[str, str] = {}
@@ -27,8 +27,13 @@ def stale_keys(script: Script, keys: Sequence[str], state: StateReader) -> dict[
             found[key] = "the script has changed"
         else:
             ids[known.materialization] = key
+    ignored = {str(on.asset) for on in script.triggers_on() if on.on_rerun == "ignore"}
     inputs = {
-        ids[entry.id]: [given for given in entry.inputs if given.materialization is not None]
+        ids[entry.id]: [
+            given
+            for given in entry.inputs
+            if given.materialization is not None and given.asset not in ignored
+        ]
         for entry in state.entries(list(ids))
     }
     changes = _Changes(inputs, state)

@@ -165,11 +165,14 @@ class _Turn:
             made = {str(link.asset) for link in links.of(script)}
             if made.issuperset(row.asked_by):
                 keys.setdefault(consumer, []).append(key)
-        return {
-            (consumer, key)
-            for consumer, several in keys.items()
-            for key in consumed(self.triggers.scripts[consumer], several, links, self.ledger)
-        }
+        found: set[tuple[str, str | None]] = set()
+        for consumer, several in keys.items():
+            script = self.triggers.scripts[consumer]
+            for key, how in consumed(script, several, links, self.ledger).items():
+                asked_by = self.rows[consumer, key].asked_by
+                if how == "same" or not _refreshes(script, asked_by):
+                    found.add((consumer, key))
+        return found
 
     def look_up(self) -> None:
         keys: dict[str, list[str]] = {}
@@ -206,3 +209,10 @@ class _Turn:
         if row.partition is None:
             return [] if self.arrivals.any_of(link) else [str(link.asset)]
         return self.arrivals.lacking(link, row.partition)
+
+
+def _refreshes(script: Script, asked_by: Sequence[str]) -> bool:
+    """Whether a script runs again when one of these assets has other rows than it was made of."""
+    return any(
+        on.on_rerun in (None, "refresh") for on in script.triggers_on() if str(on.asset) in asked_by
+    )

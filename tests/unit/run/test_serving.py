@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tranche.errors import StatementFailed
 from tranche.model.event import Event
 from tranche.model.plan import Step
+from tranche.planning.stale import stale_keys
 from tranche.run.serving import Server
 from tranche.script.schedules import moved
 
@@ -218,3 +221,28 @@ def test_a_script_that_is_gone_when_its_turn_comes() -> None:
     (run,) = scene.bench.store.runs(limit=9)
     assert (run.status, run.error) == ("failed", "no script makes lake://main/a any more")
     assert scene.bench.store.all_pending(limit=9) == []
+
+
+@pytest.mark.parametrize(
+    ("on_rerun", "again", "is_stale"),
+    [("refresh", True, False), ("stale", False, True), ("ignore", False, False)],
+)
+def test_what_a_correction_leads_to_can_be_said(on_rerun: str, again: bool, is_stale: bool) -> None:
+    texts = CHAIN | {"b": CHAIN["b"].replace("main/a\n", f"main/a on_rerun={on_rerun}\n")}
+    scene = Scene(texts)
+    scene.settle()
+    scene.heard("2026-05-01")
+    scene.settle()
+    before = len(scene.engine.tried)
+    scene.engine.answers["a"] = lambda _: [{"x": 2}]
+    # Another key that nobody has made yet runs in any case.
+    scene.heard("2026-05-01", "2026-05-02")
+    scene.settle()
+    b_keys = [
+        key for keys in scene.engine.tried[before + 1 :] for key in keys if len(key or "") > 7
+    ]
+    assert b_keys == (["2026-05-01", "2026-05-02"] if again else ["2026-05-02"])
+    script = scene.bench.project.script("b")
+    assert script is not None
+    stale = stale_keys(script, ["2026-05-01"], scene.bench.store)
+    assert bool(stale) == is_stale
