@@ -394,6 +394,10 @@ class StateStore(StateReader, Protocol):
         """Keeps a server alive, as long as this process and this store."""
         ...
 
+    def leave(self, server: str) -> None:
+        """Ends a server that has stopped."""
+        ...
+
     def give_back(self) -> int:
         """Lets others have the keys of servers that are gone, and says how many."""
         ...

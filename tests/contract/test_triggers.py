@@ -308,6 +308,11 @@ class TestClaims:
         store.serve("s")
         with pytest.raises(StateError, match="server 's' is there already"):
             store.serve("s")
+        self.ready(store, "a")
+        store.claim(C, server="s", run="r", limit=1)
+        store.leave("s")
+        assert store.give_back() == 1
+        store.serve("s")
 
 
 def test_keys_of_a_script_that_is_paused_wait(store: StateStore) -> None:

@@ -93,6 +93,7 @@ class Server:
                     self.rest()
         finally:
             self._pool.shutdown(wait=True)
+            self.store.leave(self.id)
 
     def stop(self) -> None:
         """Begins nothing any more."""

@@ -120,6 +120,10 @@ class MemoryTriggers(MemoryLedger):
                 raise StateError(f"server {server!r} is there already")
             self._servers.add(server)
 
+    def leave(self, server: str) -> None:
+        with self._lock:
+            self._servers.discard(server)
+
     def give_back(self) -> int:
         with self._lock:
             gone = [

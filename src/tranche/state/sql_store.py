@@ -219,6 +219,11 @@ class SqlStore(SqlReader):
             if not self._lives.take(f"server {server}"):
                 raise StateError(f"server {server!r} is there already")
 
+    def leave(self, server: str) -> None:
+        """Ends a server that has stopped."""
+        with explained(self._address):
+            self._lives.end(f"server {server}")
+
     def give_back(self) -> int:
         """Lets others have the keys of servers that are gone."""
         with self._reading() as connection:
