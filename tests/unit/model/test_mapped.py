@@ -345,3 +345,39 @@ def test_a_key_is_fed_by_exactly_what_it_needs(
     if not isinstance(found, Unlisted):
         for key in found:
             assert among(up, mapping.upstream(key), above)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    _links(),
+    st.sampled_from(["both", "up", "down"]),
+    st.sampled_from([Identity(), All(), AllowedKeys(["us"])]),
+    st.integers(0, 60 * 24 * 365 * 6),
+    st.integers(-60 * 24 * 60, 60 * 24 * 60),
+)
+def test_so_it_is_with_several_dimensions(
+    link: tuple[Mapper, TimePartitioning, TimePartitioning],
+    where: str,
+    region: Mapper,
+    minutes: int,
+    apart: int,
+) -> None:
+    mapper, up_time, down_time = link
+    if isinstance(mapper, All):
+        return
+    up = Composite([("t", up_time), ("r", REGIONS)]) if where != "down" else up_time  # type: ignore[list-item]
+    down = Composite([("t", down_time), ("r", REGIONS)]) if where != "up" else down_time  # type: ignore[list-item]
+    mapping = mapped(Product(mapper, region if where == "both" else All()), up, down)  # type: ignore[arg-type]
+    at = BEGIN + timedelta(minutes=minutes)
+    above, below = up_time.key_at(at), down_time.key_at(at + timedelta(minutes=apart))
+    if above is None or below is None:
+        return
+    aboves = [f"{above}|us", f"{above}|eu"] if where != "down" else [above]
+    belows = [f"{below}|us", f"{below}|eu"] if where != "up" else [below]
+    for one in aboves:
+        for other in belows:
+            try:
+                fed = among(down, mapping.downstream(one), other)  # type: ignore[arg-type]
+            except KeyRejected:
+                fed = False
+            assert fed == among(up, mapping.upstream(other), one)  # type: ignore[arg-type]
