@@ -45,7 +45,7 @@ MONTHLY = """\
 -- on lake://main/counted
 -- partitioned monthly start="2026-02" end="2026-02"
 -- materialize lake://main/months append
-SELECT sum(n) AS n FROM counted WHERE day LIKE '{partition}%';
+SELECT sum(n) AS n FROM counted WHERE day LIKE '{partition}' || '%';
 """
 
 
@@ -103,6 +103,7 @@ def test_each_key_is_built_once(shop: Shop, postgres: str, monkeypatch: pytest.M
         shop.write(f"pipelines/servers/{name}.sql", text)
     servers = Servers(folder, dict(os.environ))
     project = service.open_project(folder)
+    assert project.faults == ()
     try:
         servers.start()
         servers.start()
