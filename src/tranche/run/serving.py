@@ -12,7 +12,7 @@ from tranche.errors import StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending
 from tranche.model.project import Project
-from tranche.model.run import Run, RunStatus
+from tranche.model.run import Run
 from tranche.planning.plan import Separates
 from tranche.planning.scheduled import Moves
 from tranche.planning.tick import Triggers, tick
@@ -21,6 +21,7 @@ from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import unforeseen
 from tranche.run.ids import new_id
 from tranche.run.reconcile import reconcile
+from tranche.run.recording import insist
 from tranche.run.runner import RunResult, run_plan
 
 PAUSE = 0.25
@@ -169,6 +170,13 @@ class Server:
         self.ended(started, result)
 
     def _failed(self, started: Started, rows: Sequence[Pending], error: str) -> None:
+        """Records that a run could not even be planned, or broke where nobody foresaw it.
+
+        Its keys would stay with it otherwise, so a state that is away for a moment is waited for.
+        """
+        insist(lambda: self._record_failure(started, rows, error), self.sleep)
+
+    def _record_failure(self, started: Started, rows: Sequence[Pending], error: str) -> None:
         now = self.clock()
         known = self.store.run(started.run)
         if known is not None and known.status != "running":
@@ -184,5 +192,4 @@ class Server:
                 partition=keys[0] if len(keys) == 1 else None,
             )
             self.store.begin_run(run, [])
-        status: RunStatus = "failed"
-        self.store.finish_run(started.run, status, at=now, error=error)
+        self.store.finish_run(started.run, "failed", at=now, error=error)

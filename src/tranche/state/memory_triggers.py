@@ -76,7 +76,14 @@ class MemoryTriggers(MemoryLedger):
     @contextmanager
     def turn(self) -> Iterator[MemoryTurn]:
         with self._lock:
-            yield MemoryTurn(self)
+            before = self._pending, self._fired, self._rejected, self._handled
+            self._pending, self._fired = dict(self._pending), dict(self._fired)
+            self._rejected = dict(self._rejected)
+            try:
+                yield MemoryTurn(self)
+            except BaseException:
+                self._pending, self._fired, self._rejected, self._handled = before
+                raise
 
     def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
         with self._lock:

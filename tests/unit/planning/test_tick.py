@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -96,7 +97,7 @@ class Scene(MemoryStore):
         for released in self.last.released:
             for row in self.rows.values():
                 if row.consumer == released.consumer and row.status == "waiting":
-                    self.rows[row.place] = replace_look(row, self.now)
+                    self.rows[row.place] = replace(row, look_at=self.now)
         return self
 
     def ready(self) -> list[Place]:
@@ -104,12 +105,6 @@ class Scene(MemoryStore):
 
     def waiting(self) -> dict[Place, tuple[str, ...]]:
         return {row.place: row.lacking for row in self.rows.values() if row.status == "waiting"}
-
-
-def replace_look(row: Pending, at: datetime) -> Pending:
-    from dataclasses import replace
-
-    return replace(row, look_at=at)
 
 
 @pytest.fixture
@@ -208,8 +203,6 @@ def test_what_feeds_every_key_releases_those_that_wait(scene: SceneOf) -> None:
 
 
 def test_a_key_that_is_asked_for_again_while_it_runs(scene: SceneOf) -> None:
-    from dataclasses import replace
-
     texts = BOTH | {"c": BOTH["c"].replace("trigger all; ", "")}
     found = scene(texts).published("a", "2026-05-01").turn()
     place = (C, "2026-05-01")
