@@ -18,8 +18,9 @@ from tranche import service
 from tranche.model.plan import Request
 from tranche.model.project import Project
 from tranche.ports import Engine, StateStore
+from tranche.run.news import News
 from tranche.run.reconcile import Recovered
-from tranche.run.runner import Progress, RunResult
+from tranche.run.runner import RunResult
 
 _CHILD = """\
 import importlib, os, signal, sys
@@ -46,14 +47,15 @@ master = "local[2]"
 """
 
 
-class Noted(Progress):
+class Noted:
     """Keeps what was recovered."""
 
     def __init__(self) -> None:
         self.runs: list[Recovered] = []
 
-    def recovered(self, run: Recovered) -> None:
-        self.runs.append(run)
+    def __call__(self, news: News) -> None:
+        if isinstance(news, Recovered):
+            self.runs.append(news)
 
 
 @dataclass
@@ -91,7 +93,7 @@ class Shop:
         )
         with self.state() as store:
             plan = service.plan(project, asked, store)
-            return service.run(plan, self.engine, store, progress=self.noted, patience=60)
+            return service.run(plan, self.engine, store, tell=self.noted, patience=60)
 
     def state(self) -> Any:
         return service.open_state(self.project, create=True)

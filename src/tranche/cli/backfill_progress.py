@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tranche.cli.output import Output, harmless, shown
 from tranche.cli.progress import RunProgress, named
-from tranche.model.plan import Plan, Step
-from tranche.run.attempts import KeyOutcome, StepResult
+from tranche.run.news import KeysFinished, News, RunStarted, StepFinished, StepStarted
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -18,9 +16,8 @@ if TYPE_CHECKING:
 class BackfillProgress(RunProgress):
     """A bar of keys on a terminal; a line for what went wrong anywhere."""
 
-    def __init__(self, output: Output, plan: Plan) -> None:
+    def __init__(self, output: Output) -> None:
         super().__init__(output)
-        self._total = sum(len(step.slice) for step in plan.steps)
         self._failed = 0
         self._bar: Bar | None = None
         self._task: TaskID | None = None
@@ -48,7 +45,7 @@ class BackfillProgress(RunProgress):
                 transient=True,
             )
             self._bar.start()
-            self._task = self._bar.add_task("", total=self._total, failed="", rate="")
+            self._task = self._bar.add_task("", total=None, failed="", rate="")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,27 +58,38 @@ class BackfillProgress(RunProgress):
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=harmless(text))
 
-    def step_started(self, step: Step) -> None:
-        self.say(named(step))
+    def __call__(self, news: News) -> None:
+        match news:
+            case RunStarted():
+                super().__call__(news)
+                if self._bar is not None and self._task is not None:
+                    self._bar.update(self._task, total=news.keys)
+            case StepStarted(step):
+                self.say(named(step))
+            case KeysFinished():
+                self._keys_finished(news)
+            case StepFinished():
+                self._step_finished(news)
+            case _:
+                super().__call__(news)
 
-    def keys_finished(self, step: Step, keys: Sequence[KeyOutcome]) -> None:
-        for outcome in keys:
+    def _keys_finished(self, news: KeysFinished) -> None:
+        for outcome in news.keys:
             if outcome.status == "failed":
                 self._failed += 1
                 key = "" if outcome.partition is None else f" {shown(outcome.partition)}"
-                self._output.warn(f"{step.script.label}{key} failed: {outcome.error}")
-        self._advance(len(keys))
+                self._output.warn(f"{news.step.label}{key} failed: {outcome.error}")
+        self._advance(len(news.keys))
 
-    def step_finished(self, step: Step, result: StepResult) -> None:
-        if result.keys:
+    def _step_finished(self, news: StepFinished) -> None:
+        if news.keys:
             # Those that were tried have been told of one by one.
-            untold = [k for k in result.keys if k.status in ("skipped", "cancelled")]
+            untold = [k for k in news.keys if k.status in ("skipped", "cancelled")]
             self._advance(len(untold))
             return
-        record = result.record
-        if record.status == "failed":
+        if news.status == "failed":
             self._failed += 1
-            self._output.warn(f"{named(step)} failed: {record.error}")
+            self._output.warn(f"{named(news.step)} failed: {news.error}")
         self._advance(1)
 
     def _advance(self, number: int) -> None:

@@ -6,13 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tranche import service
 from tranche.cli.backfill_progress import BackfillProgress
-from tranche.cli.output import Output, counted, instant, shown
+from tranche.cli.output import Output, counted, shown
 from tranche.cli.running import starting
-from tranche.cli.views import key_view
 from tranche.errors import KeysTaken
 from tranche.model.backfill import Backfill, BackfillPlan, BackfillRequest, Job
 from tranche.model.project import Project
@@ -20,6 +18,12 @@ from tranche.ports import StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
 from tranche.service import backfilling
 from tranche.service.backfilling import BackfillResult
+from tranche.views.backfills import (
+    backfill_keys_view,
+    backfill_plan_view,
+    backfill_result_view,
+    backfill_view,
+)
 
 _LISTED = 20
 _AGAIN = 1.0
@@ -155,11 +159,11 @@ def _work_off(
     else:
         with (
             starting(project, output, archiving=True) as engine,
-            BackfillProgress(output, planned.plan) as progress,
+            BackfillProgress(output) as progress,
         ):
             begun = backfill or backfilling.begin(planned, store)
             result = backfilling.run(
-                begun, planned, engine, store, progress=progress, patience=patience
+                begun, planned, engine, store, tell=progress, patience=patience
             )
     _show_result(result, output)
     return result.status == "succeeded"
@@ -169,7 +173,7 @@ def list_backfills(project: Project, output: Output) -> None:
     with service.open_state(project, create=False) as store:
         found = backfilling.latest(store, limit=_LISTED)
     if output.json:
-        output.value({"backfills": [_backfill_view(each, how) for each, how in found]})
+        output.value({"backfills": [backfill_view(each, how) for each, how in found]})
         return
     if not found:
         output.line("there is no backfill yet")
@@ -189,9 +193,7 @@ def show_backfill(project: Project, backfill: str, output: Output) -> None:
         how = backfilling.how_it_stands(found, store)
         keys = backfilling.progress_of(found, store)
     if output.json:
-        view = _backfill_view(found, how)
-        rows = [{"partition": key, "status": status} for key, status in keys.items()]
-        output.value({**view, "partitions": rows})
+        output.value(backfill_keys_view(found, how, keys))
         return
     counts: dict[str, int] = {}
     for status in keys.values():
@@ -205,16 +207,7 @@ def show_backfill(project: Project, backfill: str, output: Output) -> None:
 
 def _show_plan(planned: BackfillPlan, output: Output) -> None:
     if output.json:
-        output.value(
-            {
-                "asset": planned.asset,
-                "standing": dict(planned.standing),
-                "partitions": list(planned.keys),
-                "jobs": jobs_view(planned.jobs),
-                "stale": {asset: dict(why) for asset, why in planned.stale.items()},
-                "warnings": list(planned.warnings),
-            }
-        )
+        output.value(backfill_plan_view(planned))
         return
     for warning in planned.warnings:
         output.warn(warning)
@@ -244,24 +237,7 @@ def show_jobs(jobs: Sequence[Job], output: Output) -> None:
 
 def _show_result(result: BackfillResult, output: Output) -> None:
     if output.json:
-        output.value(
-            {
-                "backfill": result.id,
-                "run": result.run.id if result.run is not None else None,
-                "status": result.status,
-                "partitions": [key_view(outcome) for outcome in result.keys],
-                "downstream": [
-                    {"asset": asset, **key_view(outcome)}
-                    for asset, outcome in result.outcomes()
-                    if asset != result.plan.asset
-                ],
-                "jobs": jobs_view(result.jobs),
-                "warnings": [
-                    *result.plan.warnings,
-                    *(result.run.warnings if result.run is not None else ()),
-                ],
-            }
-        )
+        output.value(backfill_result_view(result))
         return
     if result.run is None:
         output.line(f"backfill {shown(result.id)}: there is nothing to do")
@@ -276,21 +252,3 @@ def show_outcomes(outcomes: Iterable[tuple[str, KeyOutcome]], output: Output) ->
     counts = Counter((asset, outcome.status) for asset, outcome in outcomes)
     for (asset, status), number in counts.items():
         output.line(f"{asset}: {counted(number, 'key')} {status}")
-
-
-def jobs_view(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    return [
-        {"asset": job.asset, "keys": len(job.keys), "mode": job.mode, "reason": job.reason}
-        for job in jobs
-    ]
-
-
-def _backfill_view(backfill: Backfill, how: str) -> dict[str, Any]:
-    return {
-        "backfill": backfill.id,
-        "asset": backfill.asset,
-        "status": how,
-        "created_at": instant(backfill.created_at),
-        "finished_at": None if backfill.finished_at is None else instant(backfill.finished_at),
-        "run": backfill.run,
-    }

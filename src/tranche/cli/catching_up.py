@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tranche import service
 from tranche.cli.backfill_progress import BackfillProgress
-from tranche.cli.backfilling import jobs_view, show_jobs, show_outcomes
+from tranche.cli.backfilling import show_jobs, show_outcomes
 from tranche.cli.output import Output, counted, shown
 from tranche.cli.running import starting
-from tranche.cli.views import key_view
 from tranche.model.backfill import BackfillRequest, CatchupPlan
 from tranche.model.project import Project
 from tranche.service import backfilling
 from tranche.service.backfilling import CatchupResult
+from tranche.views.backfills import catchup_plan_view, catchup_result_view
 
 
 def catch_up(
@@ -36,10 +36,10 @@ def catch_up(
         else:
             with (
                 starting(project, output, archiving=True) as engine,
-                BackfillProgress(output, planned.plan) as progress,
+                BackfillProgress(output) as progress,
             ):
                 result = backfilling.catch_up(
-                    planned, engine, store, progress=progress, patience=patience
+                    planned, engine, store, tell=progress, patience=patience
                 )
     _show_result(result, output)
     return result.run is None or result.run.status == "succeeded"
@@ -47,25 +47,7 @@ def catch_up(
 
 def _show_plan(planned: CatchupPlan, output: Output) -> None:
     if output.json:
-        output.value(
-            {
-                "assets": [
-                    {
-                        "asset": caught.asset,
-                        "standing": dict(caught.standing),
-                        "active": caught.active,
-                        "waiting": caught.waiting,
-                        "partitions": list(caught.keys),
-                        "fires": [
-                            {"at": at, "partitions": list(keys)} for at, keys in caught.fires
-                        ],
-                    }
-                    for caught in planned.caught
-                ],
-                "jobs": jobs_view(planned.jobs),
-                "warnings": list(planned.warnings),
-            }
-        )
+        output.value(catchup_plan_view(planned))
         return
     for warning in planned.warnings:
         output.warn(warning)
@@ -89,20 +71,7 @@ def _show_result(result: CatchupResult, output: Output) -> None:
     run = result.run
     outcomes = backfilling.key_outcomes(run)
     if output.json:
-        output.value(
-            {
-                "run": run.id if run is not None else None,
-                "status": run.status if run is not None else "succeeded",
-                "partitions": [
-                    {"asset": asset, **key_view(outcome)} for asset, outcome in outcomes
-                ],
-                "jobs": jobs_view(backfilling.jobs_done(result.plan.jobs, run)),
-                "warnings": [
-                    *result.plan.warnings,
-                    *(run.warnings if run is not None else ()),
-                ],
-            }
-        )
+        output.value(catchup_result_view(result))
         return
     if run is None:
         output.line("nothing is missing")

@@ -11,10 +11,10 @@ from tranche import service
 from tranche.cli.output import Output
 from tranche.cli.progress import RunProgress
 from tranche.cli.running import starting
-from tranche.cli.views import run_view
 from tranche.model.plan import Request
 from tranche.project.demo import DAYS, RUN_DAYS, make_demo
 from tranche.run.runner import RunResult
+from tranche.views.runs import run_view
 
 _TABLES = ("orders_daily", "revenue_by_tier", "customers", "top_customers")
 _TOPS = ("ingest_customers", "ingest_orders")
@@ -41,7 +41,7 @@ def run_demo(folder: Path, output: Output) -> bool:
                 _say(output, f"\n$ tranche run {top} --partition {day}", "bold")
                 request = Request(target=top, fire_time=service.now(), partition=day)
                 plan = service.plan(project, request, store)
-                results.append(service.run(plan, engine, store, progress=RunProgress(output)))
+                results.append(service.run(plan, engine, store, tell=RunProgress(output)))
         for table in _TABLES:
             _, preview = service.show(project, engine, table, None, limit=5)
             shown[table] = preview.rows

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tranche.cli.output import Output, instant, shown
+from tranche.cli.output import Output, shown
 from tranche.model.explanation import Explanation, FilesView, SentStatement
 from tranche.model.partitioning import Dynamic, time_of
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.scan import Portion, Scan
+from tranche.views.plain import instant
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from tranche.views.plain import as_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +52,7 @@ class Output:
 
     def value(self, value: Any) -> None:
         """The JSON of a command."""
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n")
+        sys.stdout.write(as_json(value, indent=2) + "\n")
         sys.stdout.flush()
 
     def line(self, text: str = "", style: str | None = None) -> None:
@@ -109,7 +108,7 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        return harmless(json.dumps(value, ensure_ascii=False, default=_plain))
+        return harmless(as_json(value))
     text = str(value)
     return text if text.isprintable() else repr(text)[1:-1]
 
@@ -131,16 +130,6 @@ def counted(number: int, what: str) -> str:
     ('1 row', '2 rows')
     """
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def instant(value: datetime | None) -> str | None:
-    return None if value is None else value.isoformat()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float(value) if len(value.as_tuple().digits) <= 15 else str(value)
-    return str(value)
 
 
 def _has_descriptor() -> bool:

@@ -6,10 +6,17 @@ import time
 from typing import TYPE_CHECKING
 
 from tranche.cli.output import STATUS_STYLE, Output, counted, harmless, shown
-from tranche.model.plan import Plan, Step
-from tranche.model.run import Claim
+from tranche.run.news import (
+    GoesOneByOne,
+    News,
+    RunStarted,
+    StepFinished,
+    StepName,
+    StepRetried,
+    StepStarted,
+    StepWaits,
+)
 from tranche.run.reconcile import Recovered
-from tranche.run.runner import Progress, StepResult
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -18,13 +25,35 @@ _TEST_SIGN = {"passed": "✓", "warned": "!", "failed": "✗"}
 _SIGN = {"succeeded": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
 
 
-class RunProgress(Progress):
+class RunProgress:
     """One line per step when it ends, and a spinner with the step at hand on a terminal."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._spinner: Status | None = None
         self._began = 0.0
+
+    def __call__(self, news: News) -> None:
+        match news:
+            case RunStarted():
+                for warning in news.warnings:
+                    self._output.warn(warning)
+            case Recovered():
+                self._recovered(news)
+            case StepStarted(step):
+                self._began = time.monotonic()
+                self.say(named(step))
+            case StepWaits(step, run):
+                self._warn(f"{named(step)}: waiting for the run {shown(run)}, which writes it")
+                self.say(f"{named(step)} (waiting)")
+            case StepRetried(step, error, delay):
+                self._warn(f"{named(step)}: {error}; trying again in {delay:g} s")
+                self.say(named(step))
+            case GoesOneByOne(step, reason):
+                self._warn(f"{named(step)} goes key by key: {reason}")
+            case StepFinished():
+                self.quiet()
+                self._finished(news)
 
     def say(self, text: str) -> None:
         """Shows what is going on, on a terminal only."""
@@ -40,63 +69,43 @@ class RunProgress(Progress):
             self._spinner.stop()
             self._spinner = None
 
-    def run_started(self, run: str, plan: Plan) -> None:
-        for warning in plan.warnings:
-            self._output.warn(warning)
-
-    def step_started(self, step: Step) -> None:
-        self._began = time.monotonic()
-        self.say(named(step))
-
-    def step_waits(self, step: Step, claim: Claim) -> None:
+    def _warn(self, text: str) -> None:
         self.quiet()
-        self._output.warn(f"{named(step)}: waiting for the run {shown(claim.run)}, which writes it")
-        self.say(f"{named(step)} (waiting)")
+        self._output.warn(text)
 
-    def recovered(self, run: Recovered) -> None:
+    def _recovered(self, run: Recovered) -> None:
         found = f"; it had published {', '.join(run.published)}" if run.published else ""
         self._output.warn(
             f"the run {shown(run.run)} had been cut off, and is now recorded as {run.status}{found}"
         )
 
-    def goes_one_by_one(self, step: Step, reason: str) -> None:
-        self.quiet()
-        self._output.warn(f"{named(step)} goes key by key: {reason}")
-
-    def step_retried(self, step: Step, error: str, delay: float) -> None:
-        self.quiet()
-        self._output.warn(f"{named(step)}: {error}; trying again in {delay:g} s")
-        self.say(named(step))
-
-    def step_finished(self, step: Step, result: StepResult) -> None:
-        self.quiet()
-        record = result.record
-        text = f"{_SIGN[record.status]} {named(step)}"
-        if record.status == "succeeded":
-            rows = "" if record.rows is None else f"  {counted(record.rows, 'row')}"
+    def _finished(self, news: StepFinished) -> None:
+        text = f"{_SIGN[news.status]} {named(news.step)}"
+        if news.status == "succeeded":
+            rows = "" if news.rows is None else f"  {counted(news.rows, 'row')}"
             text += f"{rows}  {time.monotonic() - self._began:.1f} s"
-        elif record.error is not None:
-            text += f"  {record.status}: {record.error}"
+        elif news.error is not None:
+            text += f"  {news.status}: {news.error}"
         text += "".join(
             f"\n    {_TEST_SIGN[test.status]} {test.test}"
             + ("" if test.status == "passed" else f": {counted(test.violations, 'row')}")
-            for test in result.tests
+            for test in news.tests
         )
         text += "".join(
             f"\n    {_SIGN[key.status]} {shown(key.partition or '')}  {key.status}: {key.error}"
-            for key in result.keys
+            for key in news.keys
             if key.status in ("failed", "skipped")
         )
-        style = STATUS_STYLE[record.status]
+        style = STATUS_STYLE[news.status]
         if not self._output.json:
             self._output.line(text, style)
         elif self._output.notes.is_terminal:
             self._output.note(text, style)
 
 
-def named(step: Step) -> str:
+def named(step: StepName) -> str:
     """The asset of a step with its key, or with the first and the last."""
-    keys = [shown(key) for key in (step.keys[0], step.keys[-1]) if key is not None]
-    if step.is_range:
-        return f"{step.script.label} {' … '.join(keys)}"
-    return " ".join([step.script.label, *keys[:1]])
+    keys = [shown(key) for key in (step.first, step.last) if key is not None]
+    if step.keys > 1:
+        return f"{step.label} {' … '.join(keys)}"
+    return " ".join([step.label, *keys[:1]])

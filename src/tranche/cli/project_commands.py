@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from tranche import service
-from tranche.cli import graphs, views
+from tranche.cli import graphs
 from tranche.cli.options import (
     HERE,
     DebugOption,
@@ -22,6 +22,8 @@ from tranche.cli.options import (
 )
 from tranche.cli.output import Output, harmless
 from tranche.model.project import Project
+from tranche.views.assets import script_view
+from tranche.views.graph import graph_view
 
 
 class GraphFormat(StrEnum):
@@ -81,7 +83,7 @@ def check(
             output.value(
                 {
                     "status": "failed" if report.faults else "succeeded",
-                    "scripts": [views.script_view(script) for script in report.scripts],
+                    "scripts": [script_view(script) for script in report.scripts],
                     "faults": list(report.faults),
                     "warnings": list(report.warnings),
                 }
@@ -115,7 +117,7 @@ def graph(
         for fault in loaded.faults:
             output.warn(str(fault))
         if json_ or format_ is GraphFormat.json:
-            output.value(graphs.as_json(loaded))
+            output.value(graph_view(loaded))
             return
         draw: dict[GraphFormat, Callable[[Project], Any]] = {
             GraphFormat.text: graphs.as_text,

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from tranche import service
 from tranche.cli.output import Output, shown
 from tranche.cli.progress import RunProgress
-from tranche.cli.views import plan_view, run_view
 from tranche.model.plan import Plan
 from tranche.model.project import Project
 from tranche.ports import Engine, StateReader
 from tranche.run.runner import RunResult
+from tranche.views.runs import plan_view, run_view
 
 
 @contextmanager
@@ -49,11 +49,11 @@ def run_planned(
         if all(step.verdict != "run" for step in plan.steps):
             # Nothing needs Spark, so nothing waits for it.
             with service.open_engine(project, debug=output.debug) as engine:
-                result = service.run(plan, engine, store, progress=RunProgress(output))
+                result = service.run(plan, engine, store, tell=RunProgress(output))
         else:
             with starting(project, output, archiving=True) as engine:
                 progress = RunProgress(output)
-                result = service.run(plan, engine, store, progress=progress, patience=patience)
+                result = service.run(plan, engine, store, tell=progress, patience=patience)
     _show_result(result, output)
     return result.status == "succeeded"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tranche.cli.output import Output, counted, shown
-from tranche.cli.views import columns_view, preview_view, snapshots_view, violations_view
 from tranche.errors import UsageError
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
@@ -11,6 +10,7 @@ from tranche.model.rows import Rows
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.service import ColumnsLog, Violations
+from tranche.views.assets import columns_view, preview_view, snapshots_view, violations_view
 
 _LARGEST_SNAPSHOT = 2**63 - 1
 _NAMED = 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tranche.cli.output import Output, counted, shown
-from tranche.cli.views import partition_view
 from tranche.planning.grid import Cell, Grid, Standing
 from tranche.service import AssetStatus, PartitionPage
+from tranche.views.assets import partitions_view, status_view
 
 _WIDE = 120
 """Columns of a terminal that has room for snapshots and runs."""
@@ -27,14 +27,7 @@ _STRETCHES = 10
 
 def show_assets(assets: Sequence[AssetStatus], output: Output) -> None:
     if output.json:
-        output.value(
-            {
-                "assets": [
-                    {"asset": a.asset, "partitioning": a.partitioning, "partitions": a.outcomes}
-                    for a in assets
-                ]
-            }
-        )
+        output.value(status_view(assets))
         return
     if not assets:
         output.line("no script of this project materializes anything yet")
@@ -50,17 +43,7 @@ def show_assets(assets: Sequence[AssetStatus], output: Output) -> None:
 
 def show_asset(page: PartitionPage, grid: Grid | None, output: Output) -> None:
     if output.json:
-        view = {
-            "asset": page.asset,
-            "partitions": [partition_view(state) for state in page.partitions],
-            "more": page.more,
-        }
-        if grid is not None:
-            view["ranges"] = [
-                {"start": s.first, "end": s.last, "status": s.standing, "partitions": s.keys}
-                for s in grid.stretches()
-            ]
-        output.value(view)
+        output.value(partitions_view(page, grid))
         return
     if not page.partitions:
         output.line(f"{page.asset} has no partition yet; run the script that makes it")

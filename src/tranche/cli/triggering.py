@@ -11,17 +11,17 @@ from types import FrameType
 from typing import Any
 
 from tranche import service
-from tranche.cli.output import Output, counted, instant, shown
+from tranche.cli.output import Output, counted, shown
 from tranche.cli.running import starting
 from tranche.errors import StateError, TrancheError
 from tranche.model.event import Event
-from tranche.model.pending import Pending
 from tranche.model.project import Project
-from tranche.planning.asking import Asked
 from tranche.run.runner import RunResult
 from tranche.run.serving import Started
 from tranche.service import triggering
 from tranche.service.triggering import Emitted, PendingPage, Retracted
+from tranche.views.plain import instant
+from tranche.views.triggers import emitted_view, event_view, pending_page_view, retracted_view
 
 _KEYS = 3
 """How many keys a line names."""
@@ -29,7 +29,7 @@ _KEYS = 3
 
 def show_emitted(emitted: Emitted, output: Output) -> None:
     if output.json:
-        output.value(event_view(emitted.event) | {"asked": [_asked_view(a) for a in emitted.asked]})
+        output.value(emitted_view(emitted))
         return
     output.line(f"event {shown(emitted.event.id)} is recorded")
     for asked in emitted.asked:
@@ -67,13 +67,7 @@ def show_events(events: Sequence[Event], output: Output) -> None:
 
 def show_retracted(retracted: Retracted, output: Output) -> None:
     if output.json:
-        output.value(
-            event_view(retracted.event)
-            | {
-                "dropped": [_place_view(place) for place in retracted.dropped],
-                "waiting": [_place_view(place) for place in retracted.waiting],
-            }
-        )
+        output.value(retracted_view(retracted))
         return
     output.line(f"event {shown(retracted.event.id)} is taken back")
     for places, what in (
@@ -86,17 +80,7 @@ def show_retracted(retracted: Retracted, output: Output) -> None:
 
 def show_pending(page: PendingPage, output: Output) -> None:
     if output.json:
-        output.value(
-            {
-                "pending": [pending_view(row) for row in page.rows],
-                "more": page.more,
-                "paused": {name: instant(at) for name, at in page.paused.items()},
-                "rejected": [
-                    {"asset": r.consumer, "event": r.event, "reason": r.reason, "at": instant(r.at)}
-                    for r in page.rejected
-                ],
-            }
-        )
+        output.value(pending_page_view(page))
         return
     if page.rows:
         _table(page, output)
@@ -184,42 +168,6 @@ def serve(project: Project, output: Output, *, workers: int) -> None:
             signal.signal(each, stop)
         tell({"event": "serving", "server": server.id}, f"serving as {server.id}")
         server.run()
-
-
-def event_view(event: Event) -> dict[str, Any]:
-    return {
-        "event": event.id,
-        "asset": event.asset,
-        "partition": event.partition,
-        "at": instant(event.at),
-        "payload": event.payload,
-        "retracted_at": instant(event.retracted_at),
-    }
-
-
-def pending_view(row: Pending) -> dict[str, Any]:
-    return {
-        "asset": row.consumer,
-        "partition": row.partition,
-        "status": row.status,
-        "since": instant(row.since),
-        "asked_by": list(row.asked_by),
-        "lacking": list(row.lacking),
-        "run": row.run,
-    }
-
-
-def _asked_view(asked: Asked) -> dict[str, Any]:
-    return {
-        "asset": asked.script.label,
-        "partitions": list(asked.keys),
-        "releases": asked.released is not None,
-        "rejected": asked.rejected,
-    }
-
-
-def _place_view(place: tuple[str, str | None]) -> dict[str, Any]:
-    return {"asset": place[0], "partition": place[1]}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ from tranche import service
 from tranche.cli.output import Output
 from tranche.cli.progress import RunProgress
 from tranche.cli.running import starting
-from tranche.cli.views import maintained_view
 from tranche.errors import EngineError
 from tranche.model.project import Project
 from tranche.ports import Maintained
+from tranche.views.assets import maintained_view
 
 
 def maintain_tables(

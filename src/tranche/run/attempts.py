@@ -34,7 +34,7 @@ from tranche.ports import Clock, Engine, Staged, StateStore, Trial, Work, Writte
 from tranche.run import ledger
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
-from tranche.run.progress import Progress
+from tranche.run.news import StepRetried, StepWaits, Tell, named
 from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
 
@@ -91,7 +91,7 @@ class Attempts:
     engine: Engine
     store: StateStore
     clock: Clock
-    progress: Progress
+    tell: Tell
     sleep: Callable[[float], None]
     interrupts: Interrupts
     patience: float
@@ -185,7 +185,7 @@ class Attempts:
             if waited >= self.patience:
                 raise _busy(self.step, claims[0])
             if not waited:
-                self.progress.step_waits(self.step, claims[0])
+                self.tell(StepWaits(named(self.step), claims[0].run))
             with self.interrupts.stoppable():
                 self.sleep(_LOOK)
             waited += _LOOK
@@ -200,7 +200,7 @@ class Attempts:
                     f" is gone, and what became of it cannot be found out: {ended.error}",
                     "run it again when that is mended",
                 )
-            self.progress.recovered(ended)
+            self.tell(ended)
 
     def claimed(self) -> tuple[str | None, ...]:
         """The keys that nobody else may work on; of a history all keys, whose order matters."""
@@ -315,7 +315,7 @@ class Attempts:
 
     def again(self, attempt: Attempt, error: str, delay: float) -> None:
         self.give_up(attempt, error)
-        self.progress.step_retried(self.step, error, delay)
+        self.tell(StepRetried(named(self.step), error, delay))
         with self.interrupts.stoppable():
             self.sleep(delay)
 

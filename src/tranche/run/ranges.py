@@ -24,7 +24,7 @@ from tranche.model.plan import Step
 from tranche.model.run import StepRecord, StepStatus
 from tranche.ports import Engine
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, Unbroken
-from tranche.run.progress import Progress
+from tranche.run.news import GoesOneByOne, KeysFinished, Tell, named
 
 Part = tuple[int, ...]
 """The positions of keys in a step that are tried together."""
@@ -39,7 +39,7 @@ class Ranges:
     """Tries a step."""
     engine: Engine
     record: StepRecord
-    progress: Progress
+    tell: Tell
     outcomes: dict[str | None, KeyOutcome] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     number: int = 0
@@ -93,14 +93,14 @@ class Ranges:
                 ),
             )
         self.outcomes.update({outcome.partition: outcome for outcome in found})
-        self.progress.keys_finished(self.step, found)
+        self.tell(KeysFinished(named(self.step), found))
 
     def smaller(self, part: Part, error: TrancheError, tried: Attempts) -> Sequence[Part]:
         """What is tried instead of a part that could not be written as a whole."""
         if isinstance(error, RangeRefused):
             self.separate = error.what
             self.warnings.append(f"{self.step.script.label} goes key by key: {error.what}")
-            self.progress.goes_one_by_one(self.step, error.what)
+            self.tell(GoesOneByOne(named(self.step), error.what))
             return [(n,) for n in part]
         if isinstance(error, RangeTooLarge):
             size = -(-len(part) // error.parts)

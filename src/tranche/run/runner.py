@@ -13,12 +13,10 @@ from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
-from tranche.run.progress import Progress
+from tranche.run.news import StepFinished, StepStarted, Tell, begun, named, nobody
 from tranche.run.ranges import Ranges
 from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
-
-__all__ = ["Progress", "RunResult", "StepResult", "run_plan"]
 
 PATIENCE = 600.0
 """How many seconds a step waits for another run that writes the same slice."""
@@ -40,7 +38,7 @@ def run_plan(
     store: StateStore,
     clock: Clock,
     *,
-    progress: Progress | None = None,
+    tell: Tell = nobody,
     sleep: Callable[[float], None] = time.sleep,
     patience: float = PATIENCE,
     rows: Mapping[int, object] | None = None,
@@ -53,7 +51,7 @@ def run_plan(
     `id` is the run's, where somebody has to know it before. `stop` is asked before each step whether
     to cancel what is left.
     """
-    runner = _Runner(plan, engine, store, clock, progress or Progress(), sleep, patience)
+    runner = _Runner(plan, engine, store, clock, tell, sleep, patience)
     runner.id, runner.stop = id or runner.id, stop or runner.stop
     return runner.run(rows or {})
 
@@ -65,7 +63,7 @@ class _Runner:
         engine: Engine,
         store: StateStore,
         clock: Clock,
-        progress: Progress,
+        tell: Tell,
         sleep: Callable[[float], None],
         patience: float,
     ) -> None:
@@ -73,7 +71,7 @@ class _Runner:
         self.engine = engine
         self.store = store
         self.clock = clock
-        self.progress = progress
+        self.tell = tell
         self.sleep = sleep
         self.patience = patience
         self.id = new_id(clock())
@@ -118,13 +116,13 @@ class _Runner:
             ),
             records,
         )
-        self.progress.run_started(self.id, self.plan)
+        self.tell(begun(self.id, self.plan))
         with self.interrupts:
             self.reconcile()
             for step in self.plan.steps:
                 self.results[step.position] = result = self.step(step)
                 self.outcomes[step.position] = {key.partition: key.status for key in result.keys}
-                self.progress.step_finished(step, self.results[step.position])
+                self.tell(_finished(step, result))
             status = self.status()
             error = unforeseen(self.unforeseen[0]) if self.unforeseen else None
             insist(
@@ -149,7 +147,7 @@ class _Runner:
                     f" out: {ended.error}"
                 )
             else:
-                self.progress.recovered(ended)
+                self.tell(ended)
 
     def status(self) -> RunStatus:
         found = {result.record.status for result in self.results.values()}
@@ -170,7 +168,7 @@ class _Runner:
             return attempts.finish(replace(record, status="skipped", error=stopped[0].error))
         if step.verdict == "fail":
             return attempts.finish(replace(record, status="failed", error=step.reason))
-        self.progress.step_started(step)
+        self.tell(StepStarted(named(step)))
         if not step.is_range:
             result = attempts.run()
             unforeseen = attempts.unforeseen
@@ -180,7 +178,7 @@ class _Runner:
                 lambda part: self.attempts(part, self.record(part)),
                 self.engine,
                 record,
-                self.progress,
+                self.tell,
             )
             result = ranges.run(stopped)
             unforeseen = ranges.unforeseen
@@ -196,7 +194,7 @@ class _Runner:
             engine=self.engine,
             store=self.store,
             clock=self.clock,
-            progress=self.progress,
+            tell=self.tell,
             sleep=self.sleep,
             interrupts=self.interrupts,
             patience=self.patience,
@@ -255,3 +253,10 @@ class _Runner:
             status="waiting",
             keys=len(step.slice),
         )
+
+
+def _finished(step: Step, result: StepResult) -> StepFinished:
+    record = result.record
+    return StepFinished(
+        named(step), record.status, record.rows, record.error, result.tests, result.keys
+    )

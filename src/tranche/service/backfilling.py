@@ -26,7 +26,8 @@ from tranche.planning.catchup import plan_catchup as planned_catchup
 from tranche.ports import Clock, Engine, StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
 from tranche.run.ids import new_id
-from tranche.run.runner import PATIENCE, Progress, RunResult, run_plan
+from tranche.run.news import Tell, nobody
+from tranche.run.runner import PATIENCE, RunResult, run_plan
 from tranche.service.opening import now
 
 _LATEST = 1_000
@@ -99,7 +100,7 @@ def run(
     store: StateStore,
     *,
     clock: Clock = now,
-    progress: Progress | None = None,
+    tell: Tell = nobody,
     patience: float = PATIENCE,
 ) -> BackfillResult:
     """Works a backfill off."""
@@ -114,7 +115,7 @@ def run(
         engine,
         store,
         clock,
-        progress=progress,
+        tell=tell,
         patience=patience,
         id=id,
         stop=lambda: _is_cancelled(backfill.id, store),
@@ -266,13 +267,13 @@ def catch_up(
     store: StateStore,
     *,
     clock: Clock = now,
-    progress: Progress | None = None,
+    tell: Tell = nobody,
     patience: float = PATIENCE,
 ) -> CatchupResult:
     """Fills what is missing."""
     if not planned.plan.steps:
         return CatchupResult(planned, None)
-    run = run_plan(planned.plan, engine, store, clock, progress=progress, patience=patience)
+    run = run_plan(planned.plan, engine, store, clock, tell=tell, patience=patience)
     return CatchupResult(planned, run)
 
 

@@ -15,7 +15,8 @@ from tranche.planning.given import given_plan, rollback_plan
 from tranche.planning.plan import build_plan
 from tranche.planning.repeat import repeat_plan
 from tranche.ports import Clock, Engine, StateReader, StateStore
-from tranche.run.runner import PATIENCE, Progress, RunResult, run_plan
+from tranche.run.news import Tell, nobody
+from tranche.run.runner import PATIENCE, RunResult, run_plan
 from tranche.service.assets import find_asset
 from tranche.service.opening import now
 
@@ -39,10 +40,10 @@ def run(
     store: StateStore,
     *,
     clock: Clock = now,
-    progress: Progress | None = None,
+    tell: Tell = nobody,
     patience: float = PATIENCE,
 ) -> RunResult:
-    return run_plan(built, engine, store, clock, progress=progress, patience=patience)
+    return run_plan(built, engine, store, clock, tell=tell, patience=patience)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

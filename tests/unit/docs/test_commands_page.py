@@ -14,16 +14,6 @@ from typer.main import get_command
 from tranche.cli.app import app
 from tranche.cli.explanations import explanation_view
 from tranche.cli.project_commands import GraphFormat
-from tranche.cli.views import (
-    columns_view,
-    partition_view,
-    plan_view,
-    preview_view,
-    run_view,
-    script_view,
-    snapshots_view,
-    violations_view,
-)
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion
 from tranche.model.data_test import DataTestResult
@@ -34,10 +24,20 @@ from tranche.model.run import Materialization, PartitionState, StepRecord
 from tranche.model.scan import Portion, Scan
 from tranche.model.script import Script
 from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
-from tranche.run.runner import RunResult, StepResult
+from tranche.run.attempts import StepResult
+from tranche.run.runner import RunResult
 from tranche.script.lakes import Lakes
 from tranche.script.sql import read_sql_script
 from tranche.service import ColumnsLog, ColumnsVersion, Violations
+from tranche.views.assets import (
+    columns_view,
+    partition_view,
+    preview_view,
+    script_view,
+    snapshots_view,
+    violations_view,
+)
+from tranche.views.runs import plan_view, run_view
 
 PAGE = "docs/commands.md"
 _COMMON = section(PAGE, "Options of every command")

@@ -11,10 +11,11 @@ import pytest
 from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
-from tranche.model.run import Attempt, Claim, Run, StepRecord
+from tranche.model.run import Attempt, Run, StepRecord
 from tranche.ports import Staged, Trial, Work, Written
+from tranche.run.news import News, StepWaits
 from tranche.run.reconcile import Recovered
-from tranche.run.runner import Progress, RunResult, run_plan
+from tranche.run.runner import RunResult, run_plan
 from tranche.testing import MemoryEngine, MemoryStore, MemoryTrial
 
 from .test_runner import START, Bench
@@ -91,7 +92,7 @@ class ToldTrial(MemoryTrial):
         return written
 
 
-class Noted(Progress):
+class Noted:
     """Keeps what a runner tells about other runs."""
 
     def __init__(self) -> None:
@@ -99,11 +100,12 @@ class Noted(Progress):
         """The scripts that waited, each with the run that they waited for."""
         self.runs: list[Recovered] = []
 
-    def step_waits(self, step: Step, claim: Claim) -> None:
-        self.waits.append((step.script.name, claim.run))
-
-    def recovered(self, run: Recovered) -> None:
-        self.runs.append(run)
+    def __call__(self, news: News) -> None:
+        match news:
+            case StepWaits(step, run):
+                self.waits.append((step.label, run))
+            case Recovered():
+                self.runs.append(news)
 
 
 class Processes(Bench):
@@ -128,7 +130,7 @@ class Processes(Bench):
             self.engine,
             self.store,
             self.clock,
-            progress=self.noted,
+            tell=self.noted,
             sleep=self.sleep,
             patience=patience,
         )

@@ -37,7 +37,7 @@ class TestWaiting:
         result = bench.run("a")
         assert set(outcomes(result).values()) == {"succeeded"}
         assert bench.slept == [0.5, 0.5, 0.5]
-        assert bench.noted.waits == [("a", HOLDER)]
+        assert bench.noted.waits == [("lake://main/a", HOLDER)]
         first = bench.store.attempts(result.id)[0]
         # Waiting is no try, and the work begins when it is over.
         assert (first.position, first.number, first.status) == (0, 1, "succeeded")

@@ -1,95 +1,22 @@
-"""Values as JSON: the shapes that programs may rely on."""
+"""Assets, their partitions, tables and scripts as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tranche.cli.output import instant
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange
-from tranche.model.data_test import DataTestResult
-from tranche.model.plan import Plan
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
+from tranche.planning.grid import Grid
 from tranche.ports import Maintained
-from tranche.run.attempts import KeyOutcome
-from tranche.run.runner import RunResult, StepResult
+from tranche.views.plain import instant
+from tranche.views.runs import test_view
 
 if TYPE_CHECKING:
-    from tranche.service import ColumnsLog, Violations
-
-
-def run_view(result: RunResult) -> dict[str, Any]:
-    return {
-        "run": result.id,
-        "status": result.status,
-        "steps": [step_view(step) for step in result.steps],
-        "warnings": list(result.warnings),
-    }
-
-
-def step_view(step: StepResult) -> dict[str, Any]:
-    record = step.record
-    view: dict[str, Any] = {
-        "script": record.script,
-        "asset": record.asset,
-        "partition": record.partition,
-        "status": record.status,
-        "strategy": record.strategy,
-        "rows": record.rows,
-        "snapshot": record.snapshot,
-        "tests": [test_view(test) for test in step.tests],
-        "error": record.error,
-    }
-    if step.keys:
-        view["partitions"] = [key_view(outcome) for outcome in step.keys]
-    if step.result is not None:
-        view["result"] = step.result.records()
-        view["more"] = step.result.more
-    return view
-
-
-def key_view(outcome: KeyOutcome) -> dict[str, Any]:
-    return {
-        "partition": outcome.partition,
-        "status": outcome.status,
-        "rows": outcome.rows,
-        "snapshot": outcome.snapshot,
-        "tests": [test_view(test) for test in outcome.tests],
-        "error": outcome.error,
-    }
-
-
-def test_view(test: DataTestResult) -> dict[str, Any]:
-    return {
-        "test": test.test,
-        "status": test.status,
-        "severity": test.severity,
-        "violations": test.violations,
-    }
-
-
-def plan_view(plan: Plan) -> dict[str, Any]:
-    return {
-        "target": plan.request.target,
-        "fire_time": instant(plan.request.fire_time),
-        "steps": [
-            {
-                "script": step.script.name,
-                "asset": str(step.script.asset) if step.script.asset else None,
-                "partition": step.partition,
-                **({"partitions": list(step.keys)} if step.is_range else {}),
-                "strategy": step.strategy,
-                "needs": [plan.steps[position].script.name for position in step.needs],
-                "verdict": step.verdict,
-                "reason": step.reason,
-            }
-            for step in plan.steps
-        ],
-        "warnings": list(plan.warnings),
-    }
+    from tranche.service import AssetStatus, ColumnsLog, PartitionPage, Violations
 
 
 def partition_view(state: PartitionState) -> dict[str, Any]:
@@ -102,6 +29,30 @@ def partition_view(state: PartitionState) -> dict[str, Any]:
         "at": instant(state.at),
         "error": state.error,
     }
+
+
+def status_view(assets: Sequence[AssetStatus]) -> dict[str, Any]:
+    return {
+        "assets": [
+            {"asset": each.asset, "partitioning": each.partitioning, "partitions": each.outcomes}
+            for each in assets
+        ]
+    }
+
+
+def partitions_view(page: PartitionPage, grid: Grid | None) -> dict[str, Any]:
+    """Some keys of an asset; of keys of time also the stretches that stand alike."""
+    view: dict[str, Any] = {
+        "asset": page.asset,
+        "partitions": [partition_view(state) for state in page.partitions],
+        "more": page.more,
+    }
+    if grid is not None:
+        view["ranges"] = [
+            {"start": s.first, "end": s.last, "status": s.standing, "partitions": s.keys}
+            for s in grid.stretches()
+        ]
+    return view
 
 
 def preview_view(

@@ -1,0 +1,33 @@
+"""Plain values: what JSON has no form for, as text."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from tranche.errors import TrancheError
+
+
+def instant(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat()
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:
+    """
+    >>> as_json({"n": Decimal("1.50"), "é": None})
+    '{"n": 1.5, "é": null}'
+    """
+    return json.dumps(value, indent=indent, ensure_ascii=False, default=plain)
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON does not have."""
+    if isinstance(value, Decimal):
+        return float(value) if len(value.as_tuple().digits) <= 15 else str(value)
+    return str(value)
+
+
+def error_view(error: TrancheError) -> dict[str, Any]:
+    return {"error": {"kind": type(error).__name__, "message": str(error)}}
