@@ -31,6 +31,9 @@ The tree::
     │   └── MappingMissing           a key that does not carry over to the next asset
     ├── NotBuiltYet                  valid, understood, and not available in this version
     ├── SliceBusy                    another run is writing the same slice
+    ├── ServerBusy                   a server that takes on nothing more for now
+    ├── ServerError                  a server that cannot be started, or that did not answer
+    ├── NotAllowed                   a token that is missing, wrong, or not enough
     ├── NotPublished                 rows given from Python that readers do not see
     ├── DataTestsFailed              a slice that broke its data tests and was not published
     ├── EngineError                  Spark could not do it
@@ -215,6 +218,25 @@ class NotBuiltYet(TrancheError):
 
 class SliceBusy(TrancheError):
     """Another run is writing the same slice."""
+
+
+class ServerBusy(TrancheError):
+    """A server that takes on nothing more for now."""
+
+    transient = True
+
+
+class ServerError(TrancheError):
+    """A server that cannot be started, or that did not answer."""
+
+
+class NotAllowed(TrancheError):
+    """A token that is missing, wrong, or not enough for what was asked."""
+
+    def __init__(self, what: str, remedy: str | None = None, *, known: bool = False) -> None:
+        super().__init__(what, remedy)
+        self.known = known
+        """Whether it is known who asks, who only may not."""
 
 
 class NotPublished(TrancheError):

@@ -15,7 +15,7 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
-from tranche.model.pending import Decisions, Pending, Ready, Rejected
+from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -29,6 +29,7 @@ from tranche.model.run import (
     StepRecord,
 )
 from tranche.model.snapshot import Preview, Snapshots
+from tranche.model.token import Token
 
 
 class Clock(Protocol):
@@ -295,6 +296,10 @@ class StateReader(PartitionReader, Protocol):
 
     def backfill(self, backfill: str) -> Backfill | None: ...
 
+    def backfill_status(self, backfill: str) -> BackfillStatus | None:
+        """Where it stands, without its keys, which may be many."""
+        ...
+
     def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
         """The latest first, or the latest of those that have not ended; without their keys."""
         ...
@@ -303,8 +308,15 @@ class StateReader(PartitionReader, Protocol):
         """Who works on an asset's keys, in the order of the keys."""
         ...
 
-    def events(self, asset: str | None = None, *, limit: int) -> Sequence[Event]:
-        """What came from outside, the latest first."""
+    def events(
+        self, asset: str | None = None, *, limit: int, before: str | None = None
+    ) -> Sequence[Event]:
+        """What came from outside, the latest first; `before` is the id of the last event of the
+        page before."""
+        ...
+
+    def event(self, event: str) -> Event | None:
+        """An event from outside."""
         ...
 
     def all_pending(
@@ -324,6 +336,18 @@ class StateReader(PartitionReader, Protocol):
 
     def ready(self, *, limit: int) -> Sequence[Ready]:
         """The scripts that have keys which somebody may run, the longest waiting first."""
+        ...
+
+    def pending_counts(self) -> Mapping[PendingStatus, int]:
+        """How many keys are pending at each status."""
+        ...
+
+    def is_served(self, server: str) -> bool:
+        """Whether a server is there."""
+        ...
+
+    def tokens(self) -> Sequence[Token]:
+        """All tokens that were ever made, also those that hold no more, the oldest first."""
         ...
 
     def running(self) -> Sequence[Run]:
@@ -399,7 +423,19 @@ class StateStore(StateReader, Protocol):
         ...
 
     def give_back(self) -> int:
-        """Lets others have the keys of servers that are gone, and says how many."""
+        """Lets others have the keys and backfills of servers that are gone, and says how many."""
+        ...
+
+    def take_backfill(self, backfill: str, *, server: str, run: str) -> bool:
+        """Gives a backfill that is queued to a run of a server; False if it is so no more."""
+        ...
+
+    def add_token(self, token: Token) -> bool:
+        """Records a token; False if there is or was one of its name."""
+        ...
+
+    def revoke_token(self, name: str, *, at: datetime) -> bool:
+        """Ends a token; False if there is none, or not any more."""
         ...
 
     def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
@@ -420,10 +456,10 @@ class StateStore(StateReader, Protocol):
         *,
         at: datetime,
         error: str | None = None,
-        gone: bool = False,
+        hand_over: bool = False,
     ) -> None:
         """Ends a run. Keys that were pending for it are so no more, whatever became of them; but if
-        it was cancelled, or its process is `gone`, others may have those that it did not make."""
+        they are handed over, other runs may have those that it did not make."""
         ...
 
     def begin_backfill(self, backfill: Backfill) -> None:

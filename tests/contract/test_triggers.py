@@ -279,14 +279,14 @@ class TestClaims:
         with store.turn() as turn:
             assert [each.partition for each in turn.due(NOON, limit=9)] == ["a"]
 
-    @pytest.mark.parametrize(("status", "gone"), [("cancelled", False), ("failed", True)])
+    @pytest.mark.parametrize("status", ["cancelled", "failed"])
     def test_a_run_that_could_not_make_them_gives_them_back(
-        self, store: StateStore, status: RunStatus, gone: bool
+        self, store: StateStore, status: RunStatus
     ) -> None:
         self.ready(store, "a")
         store.begin_run(a_run(), [])
         store.claim(C, server="s", run="r1", limit=3)
-        store.finish_run("r1", status, at=NOON, gone=gone)
+        store.finish_run("r1", status, at=NOON, hand_over=True)
         assert [row.status for row in store.all_pending(limit=9)] == ["ready"]
 
     def test_so_does_a_server_that_is_gone(self, new_store: NewStore, kind: str) -> None:

@@ -10,9 +10,10 @@ from typing import Literal, TypeAlias
 from tranche.model.plan import Plan
 
 BackfillStatus: TypeAlias = Literal[
-    "waiting", "running", "cancelling", "succeeded", "failed", "cancelled"
+    "waiting", "queued", "running", "cancelling", "succeeded", "failed", "cancelled"
 ]
-UNFINISHED: tuple[BackfillStatus, ...] = ("waiting", "running", "cancelling")
+"""One that is queued is for whichever server has time; one that waits has a process of its own."""
+UNFINISHED: tuple[BackfillStatus, ...] = ("waiting", "queued", "running", "cancelling")
 Why: TypeAlias = Literal["missing", "failed", "stale", "succeeded"]
 """Where a key stood when the work list was made."""
 
@@ -122,5 +123,7 @@ class Backfill:
     finished_at: datetime | None = None
     run: str | None = None
     """The run that works on it, or did last."""
+    server: str | None = None
+    """The server that works on it, if one does."""
     keys: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)

@@ -12,13 +12,15 @@ _MOST = 1_000_000
 
 def alive(backfill: Backfill, state: StateReader) -> bool:
     """Whether a backfill that has not ended is being worked on, or is about to be."""
-    if backfill.status == "waiting":
+    if backfill.status in ("waiting", "queued"):
         return True
     if backfill.run is None:
         return False
     run = state.run(backfill.run)
-    ended = run is None or run.status != "running"
-    return not ended and all(left.id != backfill.run for left in state.abandoned())
+    if run is None or run.status != "running":
+        # Between being taken and its run, and between its run and its end, its server has it.
+        return backfill.server is not None and state.is_served(backfill.server)
+    return all(left.id != backfill.run for left in state.abandoned())
 
 
 def running_backfills(asset: str, state: StateReader) -> Iterator[Backfill]:

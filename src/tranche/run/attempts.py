@@ -29,6 +29,7 @@ from tranche.model.run import (
     StepRecord,
     StepStatus,
 )
+from tranche.model.script import Retry
 from tranche.model.strategy import History
 from tranche.ports import Clock, Engine, Staged, StateStore, Trial, Work, Written
 from tranche.run import ledger
@@ -41,7 +42,9 @@ from tranche.run.recording import insist
 _LOST_RACES = 3
 """How often a step is tried again after a writer that is not ours changed the same slice."""
 _LOOK = 0.5
-"""Seconds between looks at a slice that another run is writing."""
+"""Seconds between looks at a slice that another run is writing, or at who wants the run to stop."""
+_LONGEST_DELAY = 600.0
+"""Seconds that a step waits at most before it is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,8 @@ class Attempts:
     interrupts: Interrupts
     patience: float
     """How many seconds to wait for another run that writes the same slice."""
+    stop: Callable[[], bool] | None = None
+    """Asked, while it only waits, whether to give up."""
     rows: object = None
     """A frame of the engine's own, where no script says what to write."""
     part: str = ""
@@ -136,7 +141,7 @@ class Attempts:
                 attempt = self.claim(attempt)
             except SliceBusy as error:
                 return self.finish(replace(self.record, status="failed", error=str(error)))
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, Cancelled):
                 self.interrupts.asked = True
                 return self.finish(replace(self.record, status="cancelled"))
             try:
@@ -156,8 +161,8 @@ class Attempts:
                         raise Unbroken(error) from error
                     return self.ended(attempt, "failed", str(error))
                 try:
-                    self.again(attempt, str(error), retry.delay if retry else 0.0)
-                except KeyboardInterrupt:
+                    self.again(attempt, str(error), backoff(retry, number - lost))
+                except (KeyboardInterrupt, Cancelled):
                     self.interrupts.asked = True
                     return self.finish(replace(self.record, status="cancelled"))
             except Exception as error:
@@ -186,8 +191,7 @@ class Attempts:
                 raise _busy(self.step, claims[0])
             if not waited:
                 self.tell(StepWaits(named(self.step), claims[0].run))
-            with self.interrupts.stoppable():
-                self.sleep(_LOOK)
+            self.rest(_LOOK)
             waited += _LOOK
             attempt = replace(attempt, started_at=self.clock())
 
@@ -316,8 +320,20 @@ class Attempts:
     def again(self, attempt: Attempt, error: str, delay: float) -> None:
         self.give_up(attempt, error)
         self.tell(StepRetried(named(self.step), error, delay))
+        self.rest(delay)
+
+    def rest(self, seconds: float) -> None:
+        """Waits, unless the run is to stop."""
         with self.interrupts.stoppable():
-            self.sleep(delay)
+            if self.stop is None:
+                self.sleep(seconds)
+                return
+            left = seconds
+            while left > 0:
+                if self.stop():
+                    raise Cancelled("stopped while it waited")
+                self.sleep(min(left, _LOOK))
+                left -= _LOOK
 
     def give_up(self, attempt: Attempt, error: str) -> None:
         """Records an attempt that published nothing, and is not the last."""
@@ -450,6 +466,17 @@ def outcome_of(entry: Materialization) -> KeyOutcome:
         error=entry.error,
         tests=entry.tests,
     )
+
+
+def backoff(retry: Retry | None, tries: int) -> float:
+    """How many seconds to wait after so many tries have failed: each time twice as long.
+
+    >>> [backoff(Retry(5, 10.0), tries) for tries in (1, 2, 3)]
+    [10.0, 20.0, 40.0]
+    """
+    if retry is None or tries < 1:
+        return 0.0
+    return min(retry.delay * 2.0 ** min(tries - 1, 30), max(retry.delay, _LONGEST_DELAY))
 
 
 def unforeseen(error: Exception) -> str:

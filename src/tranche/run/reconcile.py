@@ -94,7 +94,9 @@ class _Reconciliation:
         status: RunStatus = "failed" if statuses & {"failed", "cancelled"} else "succeeded"
         error = _GONE if status == "failed" else None
         insist(
-            lambda: self.store.finish_run(self.run.id, status, at=self.at, error=error, gone=True),
+            lambda: self.store.finish_run(
+                self.run.id, status, at=self.at, error=error, hand_over=True
+            ),
             self.sleep,
         )
         return Recovered(self.run.id, status, tuple(published))

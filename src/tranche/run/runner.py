@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tranche.model.asset import AssetUri
 from tranche.model.plan import InputKey, Plan, Step
@@ -43,17 +44,36 @@ def run_plan(
     patience: float = PATIENCE,
     rows: Mapping[int, object] | None = None,
     id: str | None = None,
+    recorded: bool = False,
     stop: Callable[[], bool] | None = None,
+    spent: Callable[[], bool] = lambda: False,
 ) -> RunResult:
     """Executes every step in order. One that fails stops only those that depend on it.
 
     `rows` are frames of the engine's own, for the positions of steps whose script has no query.
-    `id` is the run's, where somebody has to know it before. `stop` is asked before each step whether
-    to cancel what is left.
+    `id` is the run's, where somebody has to know it before; it may be recorded by then. `stop` is
+    asked before each step whether to cancel what is left, and `spent` whether keys that were not
+    made because of that are given up, instead of being handed over to other runs.
     """
     runner = _Runner(plan, engine, store, clock, tell, sleep, patience)
-    runner.id, runner.stop = id or runner.id, stop or runner.stop
-    return runner.run(rows or {})
+    runner.id, runner.stop, runner.spent = id or runner.id, stop, spent
+    return runner.run(rows or {}, recorded=recorded)
+
+
+def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> None:
+    """Records a run with all its steps, before the first of them begins."""
+    request = plan.request
+    run = Run(
+        id=id,
+        target=request.target,
+        status="running",
+        fire_time=request.fire_time,
+        started_at=at,
+        partition=request.partition,
+        payload=request.payload,
+        arguments=request.arguments,
+    )
+    store.begin_run(run, [_record(step, id) for step in plan.steps])
 
 
 class _Runner:
@@ -75,7 +95,8 @@ class _Runner:
         self.sleep = sleep
         self.patience = patience
         self.id = new_id(clock())
-        self.stop: Callable[[], bool] = lambda: False
+        self.stop: Callable[[], bool] | None = None
+        self.spent: Callable[[], bool] = lambda: False
         self.results: dict[int, StepResult] = {}
         self.outcomes: dict[int, dict[str | None, str]] = {}
         """How the keys of a step ended, of steps that tell of them one by one."""
@@ -99,23 +120,10 @@ class _Runner:
         self.unforeseen: list[Exception] = []
         self.warnings: list[str] = []
 
-    def run(self, rows: Mapping[int, object]) -> RunResult:
+    def run(self, rows: Mapping[int, object], *, recorded: bool) -> RunResult:
         self.rows = rows
-        request = self.plan.request
-        records = [self.record(step) for step in self.plan.steps]
-        self.store.begin_run(
-            Run(
-                id=self.id,
-                target=request.target,
-                status="running",
-                fire_time=request.fire_time,
-                started_at=self.clock(),
-                partition=request.partition,
-                payload=request.payload,
-                arguments=request.arguments,
-            ),
-            records,
-        )
+        if not recorded:
+            record_run(self.plan, self.store, self.id, self.clock())
         self.tell(begun(self.id, self.plan))
         with self.interrupts:
             self.reconcile()
@@ -125,8 +133,11 @@ class _Runner:
                 self.tell(_finished(step, result))
             status = self.status()
             error = unforeseen(self.unforeseen[0]) if self.unforeseen else None
+            hand_over = status == "cancelled" and not self.spent()
             insist(
-                lambda: self.store.finish_run(self.id, status, at=self.clock(), error=error),
+                lambda: self.store.finish_run(
+                    self.id, status, at=self.clock(), error=error, hand_over=hand_over
+                ),
                 self.sleep,
             )
         if self.unforeseen:
@@ -156,9 +167,9 @@ class _Runner:
         )
 
     def step(self, step: Step) -> StepResult:
-        record = self.record(step)
+        record = _record(step, self.id)
         attempts = self.attempts(step, record)
-        if self.interrupts.asked or self.stop():
+        if self.interrupts.asked or (self.stop is not None and self.stop()):
             self.interrupts.asked = True
             return attempts.finish(replace(record, status="cancelled"))
         if step.verdict == "skip":
@@ -175,7 +186,7 @@ class _Runner:
         else:
             ranges = Ranges(
                 step,
-                lambda part: self.attempts(part, self.record(part)),
+                lambda part: self.attempts(part, _record(part, self.id)),
                 self.engine,
                 record,
                 self.tell,
@@ -198,6 +209,7 @@ class _Runner:
             sleep=self.sleep,
             interrupts=self.interrupts,
             patience=self.patience,
+            stop=self.stop,
             rows=self.rows.get(step.position),
         )
 
@@ -241,18 +253,19 @@ class _Runner:
         keys = self.outcomes[position]
         return keys.get(key) if keys and key is not None else self.results[position].record.status
 
-    def record(self, step: Step) -> StepRecord:
-        return StepRecord(
-            run=self.id,
-            position=step.position,
-            script=step.script.name,
-            asset=str(step.script.asset) if step.script.asset else None,
-            partition=step.partition,
-            ordinal=step.ordinal,
-            strategy=step.strategy,
-            status="waiting",
-            keys=len(step.slice),
-        )
+
+def _record(step: Step, run: str) -> StepRecord:
+    return StepRecord(
+        run=run,
+        position=step.position,
+        script=step.script.name,
+        asset=str(step.script.asset) if step.script.asset else None,
+        partition=step.partition,
+        ordinal=step.ordinal,
+        strategy=step.strategy,
+        status="waiting",
+        keys=len(step.slice),
+    )
 
 
 def _finished(step: Step, result: StepResult) -> StepFinished:

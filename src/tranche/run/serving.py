@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal, Protocol, TypeAlias
 
 from tranche.errors import StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending
+from tranche.model.plan import Plan
 from tranche.model.project import Project
 from tranche.model.run import Run
 from tranche.planning.plan import Separates
@@ -19,10 +22,13 @@ from tranche.planning.tick import Triggers, tick
 from tranche.planning.triggered import triggered_plan
 from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import unforeseen
+from tranche.run.feed import Ended, Feed
 from tranche.run.ids import new_id
+from tranche.run.news import Tell
+from tranche.run.orders import Order, Orders
 from tranche.run.reconcile import reconcile
 from tranche.run.recording import insist
-from tranche.run.runner import RunResult, run_plan
+from tranche.run.runner import PATIENCE, RunResult, record_run, run_plan
 
 PAUSE = 0.25
 """Seconds between two looks at what others may have done."""
@@ -30,15 +36,34 @@ TROUBLED = 2.0
 """Seconds until a state that could not be reached is asked again."""
 LOOK_AFTER = timedelta(seconds=5)
 """How often it is looked whether other servers are gone."""
+_BACKFILLS = 100
+"""How many backfills are looked at for one that waits."""
+
+Kind: TypeAlias = Literal["triggered", "ordered", "backfill"]
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run that a server has begun."""
+    """A run that a server has begun, and why: keys are ready, a person asked, or a backfill."""
 
     run: str
     consumer: str
-    keys: tuple[str | None, ...]
+    keys: tuple[str | None, ...] = ()
+    kind: Kind = "triggered"
+
+
+class WorksOff(Protocol):
+    """Works a backfill off as a run, and says how both ended."""
+
+    def __call__(
+        self, project: Project, backfill: str, run: str, *, tell: Tell, stop: Callable[[], bool]
+    ) -> tuple[RunResult | TrancheError, object]: ...
+
+
+def _no_backfills(
+    project: Project, backfill: str, run: str, *, tell: Tell, stop: Callable[[], bool]
+) -> tuple[RunResult | TrancheError, object]:
+    raise UnknownTarget("this server works no backfills off")
 
 
 @dataclass(slots=True)
@@ -56,19 +81,27 @@ class Server:
     """How many runs there are at once."""
     most_keys: int = MOST_KEYS
     id: str = ""
+    works_off: WorksOff = _no_backfills
     started: Callable[[Started], None] = lambda _: None
     ended: Callable[[Started, RunResult | TrancheError], None] = lambda _, __: None
     troubled: Callable[[StateError], None] = lambda _: None
     reload: Callable[[], Project | None] = lambda: None
     """The project as it is now, if it has changed since that was asked last."""
-    _triggers: Triggers = field(init=False)
+    feed: Feed = field(default_factory=Feed)
+    orders: Orders = field(default_factory=Orders)
+    triggers: Triggers = field(init=False)
+    """What asks for runs in the project as it is now."""
     _pool: ThreadPoolExecutor = field(init=False)
     _running: dict[Future[None], Started] = field(init=False, default_factory=dict)
+    _cancelled: set[str] = field(init=False, default_factory=set)
+    """Runs that a person has cancelled."""
     _stop: threading.Event = field(init=False, default_factory=threading.Event)
+    _wake: threading.Event = field(init=False, default_factory=threading.Event)
+    _reloading: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.id = self.id or new_id(self.clock())
-        self._triggers = Triggers(self.project, self.moves)
+        self.triggers = Triggers(self.project, self.moves)
         self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="tranche-run")
 
     def run(self) -> None:
@@ -78,6 +111,8 @@ class Server:
         try:
             while not self._stop.is_set():
                 now = self.clock()
+                # Whatever comes from here on is seen by this round, or wakes the next one.
+                self._wake.clear()
                 try:
                     if looked is None or now - looked >= LOOK_AFTER:
                         self.look_after()
@@ -93,35 +128,97 @@ class Server:
                 if not (decisions.more or begun):
                     self.rest()
         finally:
+            self._stop.set()
+            self._give_up_orders()
             self._pool.shutdown(wait=True)
             self.store.leave(self.id)
 
     def stop(self) -> None:
         """Begins nothing any more."""
         self._stop.set()
+        self._wake.set()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop.is_set()
+
+    def wake(self) -> None:
+        """Has it look at once at what has happened."""
+        self._wake.set()
 
     def rest(self) -> None:
-        """Waits a little, or until a run has ended."""
-        if self._running:
-            wait(self._running, timeout=PAUSE, return_when=FIRST_COMPLETED)
-        else:
-            self._stop.wait(PAUSE)
+        """Waits a little, or until something has happened here."""
+        self._wake.wait(PAUSE)
+
+    @property
+    def running(self) -> tuple[Started, ...]:
+        """The runs that it is at."""
+        return tuple(run for future, run in list(self._running.items()) if not future.done())
 
     def turn(self) -> Decisions:
         """Sees what has happened, and what should therefore run."""
         now = self.clock()
         with self.store.turn() as turn:
-            decisions = tick(now, turn, self._triggers)
+            decisions = tick(now, turn, self.triggers)
             turn.apply(decisions, now)
         return decisions
 
     def begin(self) -> list[Started]:
-        """Begins as many runs as there are workers free, one of a script at a time."""
+        """Begins as many runs as there are workers free: first those that people wait for, then what
+        is ready, then backfills."""
         self._running = {future: run for future, run in self._running.items() if not future.done()}
-        busy = {run.consumer for run in self._running.values()}
+        return [*self._begin_orders(), *self._begin_ready(), *self._begin_backfills()]
+
+    def order(self, plan: Plan, *, patience: float) -> str:
+        """Records a run that somebody asks for; it begins when a worker is free."""
+        self.orders.check_room()
+        run = new_id(self.clock())
+        record_run(plan, self.store, run, self.clock())
+        self.feed.open(run)
+        self.orders.add(Order(run, plan, patience))
+        if self._stop.is_set():
+            self._give_up_orders()
+        self.wake()
+        return run
+
+    def cancel(self, run: str) -> None:
+        """Ends a run of this server; keys that it was to make are not given to another."""
+        self._cancelled.add(run)
+        for attempt in self.store.attempts(run):
+            if attempt.status == "running":
+                self.engine.cancel(attempt.id)
+
+    def look_after(self) -> int:
+        """Brings runs to their end whose process is gone, and takes over what they had."""
+        reconcile(self.store.abandoned(), self.engine, self.store, self.clock, self.sleep)
+        return self.store.give_back()
+
+    def look_at_scripts(self) -> None:
+        """Goes on with scripts that were deployed anew; what runs keeps those that it began with."""
+        with self._reloading:
+            project = self.reload()
+            if project is not None:
+                self.project, self.triggers = project, Triggers(project, self.moves)
+
+    @property
+    def _free(self) -> int:
+        return self.workers - len(self._running)
+
+    def _begin_orders(self) -> list[Started]:
         begun: list[Started] = []
+        while self._free > 0 and (order := self.orders.next()) is not None:
+            one = Started(order.run, order.plan.request.target, kind="ordered")
+            begun.append(self._submit(one, self._work_order, order))
+        return begun
+
+    def _begin_ready(self) -> list[Started]:
+        """Keys that are ready, one run of a script at a time."""
+        busy = {run.consumer for run in self._running.values() if run.kind == "triggered"}
+        begun: list[Started] = []
+        if self._free <= 0:
+            return begun
         for ready in self.store.ready(limit=self.workers + len(busy)):
-            if len(self._running) >= self.workers:
+            if self._free <= 0:
                 break
             if ready.consumer in busy:
                 continue
@@ -130,53 +227,125 @@ class Server:
             if not rows:
                 continue
             one = Started(run, ready.consumer, tuple(row.partition for row in rows))
-            self._running[self._pool.submit(self._work, one, rows)] = one
-            begun.append(one)
+            begun.append(self._submit(one, self._work, rows))
         return begun
 
-    def look_after(self) -> int:
-        """Brings runs to their end whose process is gone, and takes their keys over."""
-        reconcile(self.store.abandoned(), self.engine, self.store, self.clock, self.sleep)
-        return self.store.give_back()
+    def _begin_backfills(self) -> list[Started]:
+        """Backfills that wait. They take long, so that one worker is left for what is scheduled."""
+        begun: list[Started] = []
+        most = max(1, self.workers - 1)
+        if self._free <= 0 or self._backfills() >= most:
+            return begun
+        found = self.store.backfills(limit=_BACKFILLS, unfinished=True)
+        for backfill in reversed([each for each in found if each.status == "queued"]):
+            if self._free <= 0 or self._backfills() >= most:
+                break
+            run = new_id(self.clock())
+            if self.store.take_backfill(backfill.id, server=self.id, run=run):
+                one = Started(run, backfill.asset, kind="backfill")
+                begun.append(self._submit(one, self._work_backfill, backfill.id))
+        return begun
 
-    def look_at_scripts(self) -> None:
-        """Goes on with scripts that were deployed anew; what runs keeps those that it began with."""
-        project = self.reload()
-        if project is not None:
-            self.project, self._triggers = project, Triggers(project, self.moves)
+    def _backfills(self) -> int:
+        return sum(run.kind == "backfill" for run in self._running.values())
+
+    def _submit(self, started: Started, work: Callable[..., None], *arguments: object) -> Started:
+        self.feed.open(started.run)
+        future = self._pool.submit(work, started, *arguments)
+        self._running[future] = started
+        future.add_done_callback(lambda _: self.wake())
+        return started
+
+    def _give_up_orders(self) -> None:
+        """Runs that nobody will begin any more are ended; nothing of them is executed."""
+        while (order := self.orders.next()) is not None:
+            started = Started(order.run, order.plan.request.target, kind="ordered")
+            with suppress(RuntimeError):
+                self._submit(started, self._work_order, order)
+
+    def _work_order(self, started: Started, order: Order) -> None:
+        self._tried(
+            started,
+            lambda: self._run_plan(order.plan, started.run, recorded=True, patience=order.patience),
+        )
 
     def _work(self, started: Started, rows: Sequence[Pending]) -> None:
-        self.started(started)
-        result: RunResult | TrancheError
-        try:
-            project, scripts = self.project, self._triggers.scripts
+        def run() -> RunResult:
+            project, scripts = self.project, self.triggers.scripts
             if started.consumer not in scripts:
                 raise UnknownTarget(f"no script makes {started.consumer} any more")
             script = scripts[started.consumer]
             plan = triggered_plan(project, script, rows, self.store, self.separates)
-            result = run_plan(
-                plan,
-                self.engine,
-                self.store,
-                self.clock,
-                sleep=self.sleep,
-                id=started.run,
-                stop=self._stop.is_set,
+            return self._run_plan(plan, started.run)
+
+        self._tried(started, run)
+
+    def _work_backfill(self, started: Started, backfill: str) -> None:
+        about: object = None
+
+        def run() -> RunResult:
+            nonlocal about
+            result, about = self.works_off(
+                self.project,
+                backfill,
+                started.run,
+                tell=lambda news: self.feed.tell(started.run, news),
+                stop=self._stops(started.run),
             )
+            if isinstance(result, TrancheError):
+                raise result
+            return result
+
+        self._tried(started, run, about=lambda: about)
+
+    def _run_plan(
+        self, plan: Plan, run: str, *, recorded: bool = False, patience: float = PATIENCE
+    ) -> RunResult:
+        return run_plan(
+            plan,
+            self.engine,
+            self.store,
+            self.clock,
+            tell=lambda news: self.feed.tell(run, news),
+            sleep=self.sleep,
+            patience=patience,
+            id=run,
+            recorded=recorded,
+            stop=self._stops(run),
+            spent=lambda: run in self._cancelled,
+        )
+
+    def _stops(self, run: str) -> Callable[[], bool]:
+        return lambda: self._stop.is_set() or run in self._cancelled
+
+    def _tried(
+        self,
+        started: Started,
+        run: Callable[[], RunResult],
+        about: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Runs something, and tells how it went, whatever happens to it."""
+        self.started(started)
+        result: RunResult | TrancheError
+        try:
+            result = run()
         except Exception as error:
             # It is the script's failure, and is told as a run of it; the server goes on.
             result = error if isinstance(error, TrancheError) else TrancheError(unforeseen(error))
-            self._failed(started, rows, str(result))
+            self._failed(started, str(result))
+        finally:
+            self._cancelled.discard(started.run)
+        self.feed.tell(started.run, Ended(result, about()))
         self.ended(started, result)
 
-    def _failed(self, started: Started, rows: Sequence[Pending], error: str) -> None:
+    def _failed(self, started: Started, error: str) -> None:
         """Records that a run could not even be planned, or broke where nobody foresaw it.
 
         Its keys would stay with it otherwise, so a state that is away for a moment is waited for.
         """
-        insist(lambda: self._record_failure(started, rows, error), self.sleep)
+        insist(lambda: self._record_failure(started, error), self.sleep)
 
-    def _record_failure(self, started: Started, rows: Sequence[Pending], error: str) -> None:
+    def _record_failure(self, started: Started, error: str) -> None:
         now = self.clock()
         known = self.store.run(started.run)
         if known is not None and known.status != "running":
@@ -187,7 +356,7 @@ class Server:
                 id=started.run,
                 target=started.consumer,
                 status="running",
-                fire_time=max(row.fire_time for row in rows),
+                fire_time=now,
                 started_at=now,
                 partition=keys[0] if len(keys) == 1 else None,
             )

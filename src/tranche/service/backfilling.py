@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tranche.errors import UnknownTarget, UsageError
+from tranche.errors import TrancheError, UnknownTarget, UsageError
 from tranche.model.backfill import (
     UNFINISHED,
     Backfill,
@@ -27,10 +28,10 @@ from tranche.ports import Clock, Engine, StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
 from tranche.run.ids import new_id
 from tranche.run.news import Tell, nobody
+from tranche.run.recording import insist
 from tranche.run.runner import PATIENCE, RunResult, run_plan
 from tranche.service.opening import now
 
-_LATEST = 1_000
 _OPTIONS = ("every", "stale", "exact", "reverse", "only", "one_by_one", "most_keys")
 
 
@@ -120,9 +121,56 @@ def run(
         id=id,
         stop=lambda: _is_cancelled(backfill.id, store),
     )
-    status: BackfillStatus = result.status if result.status != "running" else "failed"
-    store.change_backfill(backfill.id, status=status, run=result.id, at=clock())
-    return BackfillResult(backfill.id, status, planned, result)
+    store.change_backfill(backfill.id, status=_ended(result), run=result.id, at=clock())
+    return BackfillResult(backfill.id, _ended(result), planned, result)
+
+
+@dataclass(frozen=True, slots=True)
+class Serves:
+    """Works backfills off that a server has taken."""
+
+    engine: Engine
+    store: StateStore
+    clock: Clock = now
+
+    def __call__(
+        self, project: Project, backfill: str, run: str, *, tell: Tell, stop: Callable[[], bool]
+    ) -> tuple[RunResult | TrancheError, object]:
+        found = find(self.store, backfill)
+        try:
+            planned = plan_rest(project, found, self.store, clock=self.clock)
+        except TrancheError as error:
+            self.store.change_backfill(backfill, status="failed", at=self.clock())
+            return error, None
+        cancelled = False
+
+        def stops() -> bool:
+            nonlocal cancelled
+            cancelled = cancelled or _is_cancelled(backfill, self.store)
+            return cancelled or stop()
+
+        try:
+            result = run_plan(
+                planned.plan, self.engine, self.store, self.clock, tell=tell, id=run, stop=stops
+            )
+        except Exception:
+            self._end(backfill, run, "failed")
+            raise
+        ended = BackfillResult(backfill, _ended(result), planned, result)
+        if result.status != "cancelled" or cancelled:
+            self._end(backfill, run, ended.status)
+        # Otherwise it is the server that stops: another one goes on with it.
+        return result, ended
+
+    def _end(self, backfill: str, run: str, status: BackfillStatus) -> None:
+        at = self.clock()
+        insist(
+            lambda: self.store.change_backfill(backfill, status=status, run=run, at=at), time.sleep
+        )
+
+
+def _ended(result: RunResult) -> BackfillStatus:
+    return result.status if result.status != "running" else "failed"
 
 
 def find(state: StateReader, backfill: str) -> Backfill:
@@ -146,6 +194,19 @@ def check_resumable(backfill: Backfill, state: StateReader) -> None:
 def rest(
     project: Project, backfill: Backfill, state: StateReader, *, clock: Clock = now
 ) -> BackfillPlan:
+    """What is left of a backfill, of its asset and of what is downstream; there must be something."""
+    planned = plan_rest(project, backfill, state, clock=clock)
+    if not planned.plan.steps:
+        raise UsageError(
+            f"all keys of the backfill {backfill.id} have succeeded",
+            "there is nothing to go on with",
+        )
+    return planned
+
+
+def plan_rest(
+    project: Project, backfill: Backfill, state: StateReader, *, clock: Clock = now
+) -> BackfillPlan:
     """What is left of a backfill, of its asset and of what is downstream."""
     options = dict(backfill.options)
     arguments = options.get("arguments")
@@ -164,13 +225,7 @@ def rest(
         # Each of its keys was to be done, whatever it was before.
         since=backfill.created_at,
     )
-    planned = plan(project, request, state)
-    if not planned.plan.steps:
-        raise UsageError(
-            f"all keys of the backfill {backfill.id} have succeeded",
-            "there is nothing to go on with",
-        )
-    return planned
+    return plan(project, request, state)
 
 
 def progress_of(backfill: Backfill, state: StateReader) -> dict[str, str]:
@@ -212,9 +267,7 @@ def cancel(backfill: Backfill, store: StateStore, *, clock: Clock = now) -> Back
 
 
 def _is_cancelled(backfill: str, state: StateReader) -> bool:
-    # Asked for without its keys, which may be many.
-    found = state.backfills(limit=_LATEST, unfinished=True)
-    return any(each.id == backfill and each.status == "cancelling" for each in found)
+    return state.backfill_status(backfill) in ("cancelling", "cancelled", None)
 
 
 def detach(

@@ -11,6 +11,7 @@ from tranche.errors import StateError
 from tranche.model.backfill import UNFINISHED, Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
+from tranche.model.token import Token
 from tranche.state import checks
 from tranche.state.memory_triggers import MemoryTriggers
 
@@ -22,6 +23,7 @@ class MemoryStore(MemoryTriggers):
         super().__init__()
         self._runs: dict[str, Run] = {}
         self._backfills: dict[str, Backfill] = {}
+        self._tokens: dict[str, Token] = {}
         self._live: set[str] = set()
         self._steps: dict[tuple[str, int], StepRecord] = {}
         self._attempts: dict[str, Attempt] = {}
@@ -93,7 +95,7 @@ class MemoryStore(MemoryTriggers):
         *,
         at: datetime,
         error: str | None = None,
-        gone: bool = False,
+        hand_over: bool = False,
     ) -> None:
         run = checks.checked_id(run, "run")
         at, error = checks.as_utc(at), checks.optional_readable(error)
@@ -102,7 +104,7 @@ class MemoryStore(MemoryTriggers):
                 raise StateError(f"run {run!r} is not recorded")
             known = self._runs[run]
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
-            if gone or status == "cancelled":
+            if hand_over:
                 self._hand_over(self._claimed_by(run))
             elif status != "running":
                 self._settle(run, at)
@@ -139,6 +141,54 @@ class MemoryStore(MemoryTriggers):
     def backfill(self, backfill: str) -> Backfill | None:
         with self._lock:
             return self._backfills.get(checks.checked_id(backfill, "backfill"))
+
+    def backfill_status(self, backfill: str) -> BackfillStatus | None:
+        found = self.backfill(backfill)
+        return None if found is None else found.status
+
+    def take_backfill(self, backfill: str, *, server: str, run: str) -> bool:
+        with self._lock:
+            known = self._backfills.get(checks.checked_id(backfill, "backfill"))
+            if known is None or known.status != "queued":
+                return False
+            self._backfills[known.id] = replace(
+                known, status="running", server=server, run=run, finished_at=None
+            )
+            return True
+
+    def give_back(self) -> int:
+        with self._lock:
+            gone = [
+                each
+                for each in self._backfills.values()
+                if each.status in ("running", "cancelling")
+                and each.server is not None
+                and each.server not in self._servers
+                and not self._unended(each.run)
+            ]
+            for each in gone:
+                status: BackfillStatus = "queued" if each.status == "running" else "cancelled"
+                self._backfills[each.id] = replace(each, status=status, server=None)
+            return super().give_back() + len(gone)
+
+    def tokens(self) -> Sequence[Token]:
+        with self._lock:
+            return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.name))
+
+    def add_token(self, token: Token) -> bool:
+        name = checks.checked_id(token.name, "token")
+        with self._lock:
+            new = name not in self._tokens
+            self._tokens.setdefault(name, token)
+            return new
+
+    def revoke_token(self, name: str, *, at: datetime) -> bool:
+        with self._lock:
+            known = self._tokens.get(name)
+            if known is None or known.revoked_at is not None:
+                return False
+            self._tokens[name] = replace(known, revoked_at=checks.as_utc(at))
+            return True
 
     def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 
 from tranche.errors import StateError
 from tranche.model.event import Event
-from tranche.model.pending import Decisions, Pending, Ready, Rejected
+from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected
 from tranche.model.run import Materialization
 from tranche.state import checks
 from tranche.state.keys import key_hash
@@ -33,11 +34,29 @@ class MemoryTriggers(MemoryLedger):
         self._handled: set[str] | None = None
         """The events that were looked at; None before the first turn."""
 
-    def events(self, asset: str | None = None, *, limit: int) -> Sequence[Event]:
+    def events(
+        self, asset: str | None = None, *, limit: int, before: str | None = None
+    ) -> Sequence[Event]:
         asset = None if asset is None else checks.checked_asset(asset)
         with self._lock:
-            found = [e for e in self._events.values() if asset is None or e.asset == asset]
-            return found[::-1][: checks.checked_limit(limit)]
+            latest = list(self._events.values())[::-1]
+            if before is not None:
+                ids = [event.id for event in latest]
+                latest = latest[ids.index(before) + 1 :] if before in ids else []
+            found = [e for e in latest if asset is None or e.asset == asset]
+            return found[: checks.checked_limit(limit)]
+
+    def event(self, event: str) -> Event | None:
+        with self._lock:
+            return self._events.get(checks.checked_id(event, "event"))
+
+    def pending_counts(self) -> Mapping[PendingStatus, int]:
+        with self._lock:
+            return Counter(row.status for row in self._pending.values())
+
+    def is_served(self, server: str) -> bool:
+        with self._lock:
+            return server in self._servers
 
     def all_pending(
         self, consumer: str | None = None, *, limit: int, after: Pending | None = None

@@ -67,6 +67,10 @@ def backfill_by_id(backfill: str) -> Select[Any]:
     return select(*columns(backfills, Backfill)).where(backfills.c.id == backfill)
 
 
+def backfill_status_of(backfill: str) -> Select[Any]:
+    return select(backfills.c.status).where(backfills.c.id == backfill)
+
+
 def latest_backfills(limit: int, *, unfinished: bool) -> Select[Any]:
     """Without their keys, which may be many."""
     told = [column for column in columns(backfills, Backfill) if column.name != "keys"]

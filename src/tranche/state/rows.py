@@ -13,6 +13,7 @@ from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
 from tranche.model.pending import Pending, Rejected
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
+from tranche.model.token import Token
 from tranche.state.forms import (
     columns_of,
     inputs_json,
@@ -47,6 +48,7 @@ Value = (
     | Backfill
     | Pending
     | Rejected
+    | Token
 )
 
 

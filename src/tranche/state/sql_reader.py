@@ -10,11 +10,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from tranche.model.backfill import Backfill
+from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
-from tranche.model.pending import Pending, Ready, Rejected
+from tranche.model.pending import Pending, PendingStatus, Ready, Rejected
 from tranche.model.run import (
     Attempt,
     Claim,
@@ -24,7 +24,8 @@ from tranche.model.run import (
     Run,
     StepRecord,
 )
-from tranche.state import checks, queries, triggering
+from tranche.model.token import Token
+from tranche.state import checks, queries, tokens, triggering
 from tranche.state.address import read_address
 from tranche.state.connections import connect, recorded_version
 from tranche.state.failures import explained
@@ -172,6 +173,12 @@ class SqlReader:
             row = connection.execute(queries.backfill_by_id(id)).one_or_none()
         return None if row is None else backfill_of(row)
 
+    def backfill_status(self, backfill: str) -> BackfillStatus | None:
+        with self._reading() as connection:
+            query = queries.backfill_status_of(checks.checked_id(backfill, "backfill"))
+            status: BackfillStatus | None = connection.scalar(query)
+            return status
+
     def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:
@@ -259,10 +266,30 @@ class SqlReader:
         with self._reading() as connection:
             return tuple(Run(**row._asdict()) for row in connection.execute(queries.running_runs()))
 
-    def events(self, asset: str | None = None, *, limit: int) -> Sequence[Event]:
+    def events(
+        self, asset: str | None = None, *, limit: int, before: str | None = None
+    ) -> Sequence[Event]:
         asset = None if asset is None else checks.checked_asset(asset)
+        before = None if before is None else checks.checked_id(before, "event")
         with self._reading() as connection:
-            return triggering.latest_said(connection, asset, checks.checked_limit(limit))
+            limit = checks.checked_limit(limit)
+            return triggering.latest_said(connection, asset, limit, before)
+
+    def event(self, event: str) -> Event | None:
+        with self._reading() as connection:
+            return triggering.said_by_id(connection, checks.checked_id(event, "event"))
+
+    def pending_counts(self) -> Mapping[PendingStatus, int]:
+        with self._reading() as connection:
+            return triggering.pending_counts(connection)
+
+    def is_served(self, server: str) -> bool:
+        with explained(self._address):
+            return not self._lives.dead([life_of_server(server)])
+
+    def tokens(self) -> Sequence[Token]:
+        with self._reading() as connection:
+            return tokens.every(connection)
 
     def all_pending(
         self, consumer: str | None = None, *, limit: int, after: Pending | None = None
@@ -295,6 +322,11 @@ class SqlReader:
         self.open()
         with explained(self._address), self._engine.connect() as connection:
             yield connection
+
+
+def life_of_server(server: str) -> str:
+    """The name by which a server is kept alive, among those of runs."""
+    return f"server {server}"
 
 
 def _run(connection: Connection, run: str) -> Run | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from tranche.model.columns import Columns
 from tranche.model.event import Event
 from tranche.model.pending import Pending
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
-from tranche.state import checks, queries, tables, triggering
+from tranche.model.token import Token
+from tranche.state import checks, queries, queued, tables, tokens, triggering
 from tranche.state.advisory import lock_in_transaction, share_in_transaction
 from tranche.state.changes import (
     append_to_log,
@@ -30,7 +32,7 @@ from tranche.state.claims import add_claims, conflicts, end_claims
 from tranche.state.connections import writing
 from tranche.state.failures import explained
 from tranche.state.rows import row_of
-from tranche.state.sql_reader import SqlReader
+from tranche.state.sql_reader import SqlReader, life_of_server
 from tranche.state.sql_turn import SqlTurn
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT
 
@@ -75,7 +77,7 @@ class SqlStore(SqlReader):
         *,
         at: datetime,
         error: str | None = None,
-        gone: bool = False,
+        hand_over: bool = False,
     ) -> None:
         run = checks.checked_id(run, "run")
         outcome = {
@@ -85,7 +87,7 @@ class SqlStore(SqlReader):
         }
         with self._writing() as connection:
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
-            if gone or status == "cancelled":
+            if hand_over:
                 triggering.give_back(connection, tables.pending.c.run == run)
             elif status != "running":
                 triggering.settle(connection, run, checks.as_utc(at))
@@ -216,25 +218,51 @@ class SqlStore(SqlReader):
         """Keeps a server alive, as long as this process and this store."""
         self.open()
         with explained(self._address):
-            if not self._lives.take(f"server {server}"):
+            if not self._lives.take(life_of_server(server)):
                 raise StateError(f"server {server!r} is there already")
 
     def leave(self, server: str) -> None:
         """Ends a server that has stopped."""
         with explained(self._address):
-            self._lives.end(f"server {server}")
+            self._lives.end(life_of_server(server))
 
     def give_back(self) -> int:
-        """Lets others have the keys of servers that are gone."""
+        """Lets others have the keys and backfills of servers that are gone."""
         with self._reading() as connection:
-            servers = triggering.servers_with_keys(connection)
-        names = {f"server {server}": server for server in servers}
+            servers = {
+                *triggering.servers_with_keys(connection),
+                *queued.servers_with_backfills(connection),
+            }
+        names = {life_of_server(server): server for server in servers}
         with explained(self._address):
             dead = [names[name] for name in self._lives.dead(list(names))]
         if not dead:
             return 0
         with self._writing() as connection:
-            return triggering.give_back(connection, tables.pending.c.server.in_(dead))
+            keys = triggering.give_back(connection, tables.pending.c.server.in_(dead))
+            return keys + queued.put_back(connection, dead)
+
+    def take_backfill(self, backfill: str, *, server: str, run: str) -> bool:
+        with self._writing() as connection:
+            return queued.take(
+                connection,
+                checks.checked_id(backfill, "backfill"),
+                server,
+                checks.checked_id(run, "run"),
+            )
+
+    def add_token(self, token: Token) -> bool:
+        kept = replace(
+            token,
+            name=checks.checked_id(token.name, "token"),
+            created_at=checks.as_utc(token.created_at),
+        )
+        with self._writing() as connection:
+            return tokens.add(connection, kept)
+
+    def revoke_token(self, name: str, *, at: datetime) -> bool:
+        with self._writing() as connection:
+            return tokens.revoke(connection, checks.readable(name), checks.as_utc(at))
 
     def _is_running(self, run: str) -> bool:
         with self._reading() as connection:

@@ -269,6 +269,8 @@ backfills = Table(
     Column("created_at", Moment, nullable=False),
     Column("finished_at", Moment),
     Column("run", Text),
+    # Who works on it, if a server does.
+    Column("server", Name),
     Column("keys", Json, nullable=False),
     Column("options", Json, nullable=False),
     Index("ix_backfills_created_at", "created_at", "id"),
@@ -317,6 +319,17 @@ rejections = Table(
     Column("at", Moment, nullable=False),
     PrimaryKeyConstraint("consumer", "event"),
     Index("ix_rejections_at", "at"),
+)
+
+# Of what callers show, only a hash is kept.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("revoked_at", Moment),
 )
 
 READY = "status = 'ready'"

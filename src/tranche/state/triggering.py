@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from tranche.model.event import Event
 from tranche.model.mapped import Unlisted
-from tranche.model.pending import Pending, Ready, Rejected
+from tranche.model.pending import Pending, PendingStatus, Ready, Rejected
 from tranche.state.changes import insert_or
 from tranche.state.keys import key_hash
 from tranche.state.rows import columns, row_of
@@ -126,11 +126,21 @@ def said(connection: Connection, after: int, upto: int, limit: int) -> list[tupl
     return [(row.seq, _said(row)) for row in connection.execute(query)]
 
 
-def latest_said(connection: Connection, asset: str | None, limit: int) -> list[Event]:
+def latest_said(
+    connection: Connection, asset: str | None, limit: int, before: str | None = None
+) -> list[Event]:
     query = _events().order_by(events.c.seq.desc()).limit(limit)
     if asset is not None:
         query = query.where(events.c.asset == asset)
+    if before is not None:
+        last = select(events.c.seq).where(events.c.id == before).scalar_subquery()
+        query = query.where(events.c.seq < last)
     return [_said(row) for row in connection.execute(query)]
+
+
+def said_by_id(connection: Connection, event: str) -> Event | None:
+    row = connection.execute(_events().where(events.c.id == event)).one_or_none()
+    return None if row is None else _said(row)
 
 
 def retract(connection: Connection, event: str, at: datetime) -> bool:
@@ -212,6 +222,11 @@ def all_pending(
         last = (after.consumer, key_hash(after.partition))
         query = query.where((order[0] > last[0]) | and_(order[0] == last[0], order[1] > last[1]))
     return [_pending_of(row) for row in connection.execute(query)]
+
+
+def pending_counts(connection: Connection) -> dict[PendingStatus, int]:
+    query = select(pending.c.status, func.count()).group_by(pending.c.status)
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def ready(connection: Connection, limit: int) -> list[Ready]:

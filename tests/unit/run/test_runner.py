@@ -156,7 +156,7 @@ class TestRetries:
         bench.engine.answers["a"] = failing(passing("lost"), passing("lost again"))
         result = bench.run("a")
         assert result.status == "succeeded"
-        assert bench.slept == [10.0, 10.0]
+        assert bench.slept == [10.0, 20.0]
         assert {step.partition for step in bench.engine.executed} == {"2026-05-16"}
         tries = [(a.number, a.status, a.error) for a in bench.store.attempts(result.id)]
         assert tries == [(1, "failed", "lost"), (2, "failed", "lost again"), (3, "succeeded", None)]

@@ -64,9 +64,11 @@ class Scene:
         one = server or self.server
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
+            # What ends from here on, a turn after it has to hear of.
+            busy = one.running
             one.turn()
             begun = one.begin()
-            if not begun and not one._running and not self.bench.store.ready(limit=1):
+            if not (busy or begun or self.bench.store.ready(limit=1)):
                 return
             one.rest()
         raise AssertionError("it never comes to rest")
