@@ -320,10 +320,14 @@ class StateReader(PartitionReader, Protocol):
         ...
 
     def all_pending(
-        self, consumer: str | None = None, *, limit: int, after: Pending | None = None
+        self,
+        consumer: str | None = None,
+        *,
+        limit: int,
+        after: tuple[str, str | None] | None = None,
     ) -> Sequence[Pending]:
-        """A page of the keys that are pending, in some order that stays; `after` is the last of the
-        page before."""
+        """A page of the keys that are pending, in some order that stays; `after` is the script and
+        the key of the last of the page before."""
         ...
 
     def paused(self) -> Mapping[str, datetime]:

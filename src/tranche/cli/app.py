@@ -17,6 +17,7 @@ from tranche.cli.output import Output
 from tranche.cli.project_commands import check, demo, graph, init
 from tranche.cli.run_command import run
 from tranche.cli.serve_command import serve
+from tranche.cli.token_command import token
 from tranche.cli.version_commands import maintain, rollback
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(event)
+app.add_typer(token)
 
 
 def run_app() -> None:

@@ -16,6 +16,7 @@ from tranche.cli.options import (
     DryRunOption,
     FiredOption,
     JsonOption,
+    LocalOption,
     PatienceOption,
     ProjectOption,
     TargetOption,
@@ -96,6 +97,7 @@ def backfill(
     arg: ArgumentsOption = None,
     patience: PatienceOption = 600,
     dry_run: DryRunOption = False,
+    local: LocalOption = False,
     project: ProjectOption = HERE,
     target: TargetOption = None,
     json_: JsonOption = False,
@@ -105,8 +107,8 @@ def backfill(
     output = Output(json_, debug)
     with explaining(output):
         from tranche.cli import backfilling
+        from tranche.cli.remote import remote_of
 
-        loaded = service.open_project(project, target)
         if what in _WORDS:
             chosen = any(
                 (start, end, keys, dimensions, every, stale, exact, reverse, only, per_key, arg)
@@ -116,11 +118,21 @@ def backfill(
                     f"backfill {what} takes no options that choose keys or say how to run them",
                     "they belong to tranche backfill ASSET; resume goes on as it was begun",
                 )
-            if what == "list":
+            if backfill_id is None and what != "list":
+                raise UsageError(f"backfill {what} needs an id", "tranche backfill list names them")
+            remote = None
+            if what == "resume" and not (dry_run or local):
+                remote = remote_of(service.open_settings(project, target))
+            if remote is not None:
+                from tranche.cli.remote_backfill import resume_by
+
+                if not resume_by(remote, backfill_id or "", output, detach=detach):
+                    raise typer.Exit(1)
+                return
+            loaded = service.open_project(project, target)
+            if backfill_id is None:
                 backfilling.list_backfills(loaded, output)
                 return
-            if backfill_id is None:
-                raise UsageError(f"backfill {what} needs an id", "tranche backfill list names them")
             if what == "show":
                 backfilling.show_backfill(loaded, backfill_id, output)
                 return
@@ -159,6 +171,16 @@ def backfill(
                 most_keys=max_keys,
                 arguments=given.arguments(arg or []),
             )
+            remote = None
+            if not (dry_run or local):
+                remote = remote_of(service.open_settings(project, target))
+            if remote is not None:
+                from tranche.cli.remote_backfill import begin_by
+
+                if not begin_by(remote, request, output, agreed=yes, detach=detach):
+                    raise typer.Exit(1)
+                return
+            loaded = service.open_project(project, target)
             if detach and not dry_run:
                 backfilling.begin_detached(
                     loaded, request, output, agreed=yes, target=target, patience=patience

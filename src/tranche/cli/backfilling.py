@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tranche import service
@@ -15,9 +15,7 @@ from tranche.errors import KeysTaken
 from tranche.model.backfill import Backfill, BackfillPlan, BackfillRequest, Job
 from tranche.model.project import Project
 from tranche.ports import StateReader, StateStore
-from tranche.run.attempts import KeyOutcome
 from tranche.service import backfilling
-from tranche.service.backfilling import BackfillResult
 from tranche.views.backfills import (
     backfill_keys_view,
     backfill_plan_view,
@@ -165,8 +163,7 @@ def _work_off(
             result = backfilling.run(
                 begun, planned, engine, store, tell=progress, patience=patience
             )
-    _show_result(result, output)
-    return result.status == "succeeded"
+    return show_result(backfill_result_view(result), output)
 
 
 def list_backfills(project: Project, output: Output) -> None:
@@ -235,20 +232,25 @@ def show_jobs(jobs: Sequence[Job], output: Output) -> None:
     )
 
 
-def _show_result(result: BackfillResult, output: Output) -> None:
+def show_result(view: Mapping[str, Any], output: Output) -> bool:
+    """Prints how a backfill ended; says whether it went well."""
+    well = bool(view["status"] == "succeeded")
     if output.json:
-        output.value(backfill_result_view(result))
-        return
-    if result.run is None:
-        output.line(f"backfill {shown(result.id)}: there is nothing to do")
-        return
-    show_outcomes(result.outcomes(), output)
-    output.line(f"backfill {shown(result.id)} {result.status}")
-    if result.status != "succeeded":
-        output.line(f"go on with tranche backfill resume {shown(result.id)}", "dim")
+        output.value(view)
+        return well
+    if view.get("run") is None:
+        output.line(f"backfill {shown(view['backfill'])}: there is nothing to do")
+        return well
+    keys = [(view["asset"], key["status"]) for key in view["partitions"]]
+    keys += [(key["asset"], key["status"]) for key in view.get("downstream", ())]
+    show_outcomes(keys, output)
+    output.line(f"backfill {shown(view['backfill'])} {view['status']}")
+    if not well:
+        output.line(f"go on with tranche backfill resume {shown(view['backfill'])}", "dim")
+    return well
 
 
-def show_outcomes(outcomes: Iterable[tuple[str, KeyOutcome]], output: Output) -> None:
-    counts = Counter((asset, outcome.status) for asset, outcome in outcomes)
-    for (asset, status), number in counts.items():
+def show_outcomes(outcomes: Iterable[tuple[str, str]], output: Output) -> None:
+    """How many keys of each asset have ended how."""
+    for (asset, status), number in Counter(outcomes).items():
         output.line(f"{asset}: {counted(number, 'key')} {status}")

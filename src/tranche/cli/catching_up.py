@@ -76,6 +76,6 @@ def _show_result(result: CatchupResult, output: Output) -> None:
     if run is None:
         output.line("nothing is missing")
         return
-    show_outcomes(outcomes, output)
+    show_outcomes(((asset, outcome.status) for asset, outcome in outcomes), output)
     done = sum(outcome.status == "succeeded" for _, outcome in outcomes)
     output.line(f"run {shown(run.id)} {run.status}: {counted(done, 'key')} filled")

@@ -50,6 +50,10 @@ PatienceOption = Annotated[
     ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and do nothing.")]
+LocalOption = Annotated[
+    bool,
+    typer.Option("--local", help="Start Spark for this alone, also if a server is running."),
+]
 HERE = Path()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from tranche.cli.options import (
     FiredOption,
     JsonOption,
     KeyOption,
+    LocalOption,
     PatienceOption,
     PayloadOption,
     ProjectOption,
@@ -52,6 +53,7 @@ def run(
     ] = False,
     patience: PatienceOption = 600,
     dry_run: DryRunOption = False,
+    local: LocalOption = False,
     project: ProjectOption = HERE,
     target: TargetOption = None,
     json_: JsonOption = False,
@@ -60,7 +62,8 @@ def run(
     """Run a step and everything that its result triggers, for one partition."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.cli.running import run_planned
+        from tranche.cli.remote import remote_of
+        from tranche.cli.running import run_by, run_planned, show_planned
 
         if like is not None:
             if any((what, partition, payload, arg, at, only, exact)):
@@ -68,8 +71,7 @@ def run(
                     "--like takes everything from the run that it repeats",
                     "leave the target and the options that choose a key out",
                 )
-            loaded = service.open_project(project, target)
-            planned = partial(service.repeat, loaded, like)
+            body: dict[str, Any] = {"like": like}
         else:
             if what is None:
                 raise UsageError("run needs a target", "name a script, an asset or a folder")
@@ -83,7 +85,31 @@ def run(
                 exact=exact,
                 scheduled=at is not None,
             )
+            body = {
+                "target": what,
+                "partition": partition,
+                "payload": request.payload,
+                "arguments": dict(request.arguments),
+                "at": None if at is None else request.fire_time.isoformat(),
+                "only": only,
+                "exact": exact,
+            }
+        remote = None
+        if not (dry_run or local):
+            remote = remote_of(service.open_settings(project, target))
+        if remote is not None:
+            went_well = run_by(remote, body | {"patience": patience}, output)
+        else:
             loaded = service.open_project(project, target)
-            planned = partial(service.plan, loaded, request)
-        if not run_planned(loaded, planned, output, dry_run=dry_run, patience=patience):
+            planned = (
+                partial(service.repeat, loaded, like)
+                if like is not None
+                else partial(service.plan, loaded, request)
+            )
+            went_well = (
+                show_planned(loaded, planned, output)
+                if dry_run
+                else run_planned(loaded, planned, output, patience=patience)
+            )
+        if not went_well:
             raise typer.Exit(1)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from tranche import service
 from tranche.cli.output import Output, shown
 from tranche.cli.progress import RunProgress
+from tranche.cli.remote import Remote, run_remotely
 from tranche.model.plan import Plan
 from tranche.model.project import Project
+from tranche.model.rows import Rows
 from tranche.ports import Engine, StateReader
-from tranche.run.runner import RunResult
 from tranche.views.runs import plan_view, run_view
 
 
@@ -33,19 +36,11 @@ def starting(
 
 
 def run_planned(
-    project: Project,
-    planned: Callable[[StateReader], Plan],
-    output: Output,
-    *,
-    dry_run: bool,
-    patience: float,
+    project: Project, planned: Callable[[StateReader], Plan], output: Output, *, patience: float
 ) -> bool:
-    """Runs or prints a plan; says whether it went well."""
-    with service.open_state(project, create=not dry_run) as store:
+    """Runs a plan; says whether it went well."""
+    with service.open_state(project, create=True) as store:
         plan = planned(store)
-        if dry_run:
-            _show_plan(plan, output)
-            return all(step.verdict != "fail" for step in plan.steps)
         if all(step.verdict != "run" for step in plan.steps):
             # Nothing needs Spark, so nothing waits for it.
             with service.open_engine(project, debug=output.debug) as engine:
@@ -54,8 +49,25 @@ def run_planned(
             with starting(project, output, archiving=True) as engine:
                 progress = RunProgress(output)
                 result = service.run(plan, engine, store, tell=progress, patience=patience)
-    _show_result(result, output)
-    return result.status == "succeeded"
+    return show_run(run_view(result), output)
+
+
+def show_planned(project: Project, planned: Callable[[StateReader], Plan], output: Output) -> bool:
+    """Prints a plan; says whether all of it could run."""
+    with service.open_state(project, create=False) as store:
+        plan = planned(store)
+    _show_plan(plan, output)
+    return all(step.verdict != "fail" for step in plan.steps)
+
+
+def run_by(remote: Remote, body: Mapping[str, Any], output: Output) -> bool:
+    """Has a server run something; says whether it went well."""
+    progress = RunProgress(output)
+    try:
+        view = run_remotely(remote, body, progress)
+    finally:
+        progress.quiet()
+    return show_run(view, output)
 
 
 def _show_plan(plan: Plan, output: Output) -> None:
@@ -79,16 +91,21 @@ def _show_plan(plan: Plan, output: Output) -> None:
     )
 
 
-def _show_result(result: RunResult, output: Output) -> None:
+def show_run(view: Mapping[str, Any], output: Output) -> bool:
+    """Prints how a run ended; says whether it went well."""
     if output.json:
-        output.value(run_view(result))
-        return
-    for step in result.steps:
-        if step.result is not None:
-            output.rows(step.result)
-    counts = [
-        f"{sum(1 for step in result.steps if step.record.status == status)} {status}"
-        for status in ("succeeded", "failed", "skipped", "cancelled")
-        if any(step.record.status == status for step in result.steps)
-    ]
-    output.line(f"run {shown(result.id)} {result.status}: {', '.join(counts)}")
+        output.value(view)
+    else:
+        for step in view["steps"]:
+            if step.get("result") is not None:
+                rows = tuple(tuple(record.values()) for record in step["result"])
+                columns = tuple((name, "") for name in step["columns"])
+                output.rows(Rows(columns, rows, step["more"]))
+        statuses = Counter(step["status"] for step in view["steps"])
+        counts = [
+            f"{statuses[status]} {status}"
+            for status in ("succeeded", "failed", "skipped", "cancelled")
+            if statuses[status]
+        ]
+        output.line(f"run {shown(view['run'])} {view['status']}: {', '.join(counts)}")
+    return bool(view["status"] == "succeeded")

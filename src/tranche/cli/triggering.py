@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import sys
-import threading
 from collections.abc import Sequence
-from types import FrameType
-from typing import Any
 
-from tranche import service
 from tranche.cli.output import Output, counted, shown
-from tranche.cli.running import starting
-from tranche.errors import StateError, TrancheError
 from tranche.model.event import Event
-from tranche.model.project import Project
-from tranche.run.runner import RunResult
-from tranche.run.serving import Started
-from tranche.service import triggering
 from tranche.service.triggering import Emitted, PendingPage, Retracted
 from tranche.views.plain import instant
 from tranche.views.triggers import emitted_view, event_view, pending_page_view, retracted_view
@@ -36,7 +23,7 @@ def show_emitted(emitted: Emitted, output: Output) -> None:
         if asked.rejected is not None:
             output.warn(f"{asked.script.label} cannot take it: {asked.rejected}")
         elif asked.keys:
-            output.line(f"asks for {asked.script.label}{_keys(asked.keys)}")
+            output.line(f"asks for {asked.script.label}{keys_of(asked.keys)}")
         elif asked.released is not None:
             output.line(f"{asked.script.label} needs it for each key, and runs for none by it")
     if not emitted.asked:
@@ -75,7 +62,7 @@ def show_retracted(retracted: Retracted, output: Output) -> None:
         (retracted.waiting, "waits for it anew"),
     ):
         for consumer, key in places:
-            output.line(f"{consumer}{_keys((key,))} {what}")
+            output.line(f"{consumer}{keys_of((key,))} {what}")
 
 
 def show_pending(page: PendingPage, output: Output) -> None:
@@ -115,67 +102,12 @@ def _table(page: PendingPage, output: Output) -> None:
     )
 
 
-def serve(project: Project, output: Output, *, workers: int) -> None:
-    """Runs what is ready until somebody stops it."""
-    lock = threading.Lock()
-
-    def tell(what: dict[str, Any], words: str, style: str | None = None) -> None:
-        with lock:
-            if output.json:
-                sys.stdout.write(json.dumps(what) + "\n")
-                sys.stdout.flush()
-            else:
-                output.line(words, style)
-
-    def started(run: Started) -> None:
-        about = {"event": "started", "run": run.run, "asset": run.consumer, "keys": list(run.keys)}
-        tell(about, f"▶ {run.consumer}{_keys(run.keys)}", "dim")
-
-    def ended(run: Started, result: RunResult | TrancheError) -> None:
-        about: dict[str, Any] = {"event": "ended", "run": run.run, "asset": run.consumer}
-        if isinstance(result, TrancheError):
-            tell(about | {"status": "failed", "error": str(result)}, f"✗ {run.consumer}: {result}")
-            return
-        sign = "✓" if result.status == "succeeded" else "✗"
-        errors = [step.record.error for step in result.steps if step.record.error]
-        words = f"{sign} {run.consumer}{_keys(run.keys)} {result.status}"
-        more = f": {errors[0]}" if errors else ""
-        tell(
-            about | {"status": result.status, "error": errors[0] if errors else None}, words + more
-        )
-
-    def troubled(error: StateError) -> None:
-        tell({"event": "troubled", "error": str(error)}, f"the state is away: {error}")
-
-    with service.open_state(project, create=True) as store, starting(project, output) as engine:
-        server = triggering.server(
-            project,
-            engine,
-            store,
-            workers=workers,
-            started=started,
-            ended=ended,
-            troubled=troubled,
-        )
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            tell({"event": "stopping"}, "stopping when what runs has ended; again to stop it too")
-            server.stop()
-            for each in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(each, lambda *_: engine.cancel())
-
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, stop)
-        tell({"event": "serving", "server": server.id}, f"serving as {server.id}")
-        server.run()
-
-
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - _KEYS
     return ", ".join(names[:_KEYS]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _keys(keys: Sequence[str | None]) -> str:
+def keys_of(keys: Sequence[str | None]) -> str:
     named = [shown(key) for key in keys if key is not None]
     if not named:
         return ""

@@ -37,11 +37,16 @@ def rollback(
     """Make a table what it was at a snapshot, by a new commit that the ledger knows of."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.cli.running import run_planned
+        from tranche.cli.running import run_planned, show_planned
 
         loaded = service.open_project(project, target)
         plan = service.rollback(loaded, asset, to)
-        if not run_planned(loaded, lambda _: plan, output, dry_run=dry_run, patience=patience):
+        went_well = (
+            show_planned(loaded, lambda _: plan, output)
+            if dry_run
+            else run_planned(loaded, lambda _: plan, output, patience=patience)
+        )
+        if not went_well:
             raise typer.Exit(1)
 
 

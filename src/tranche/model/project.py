@@ -48,6 +48,8 @@ class Settings:
     target: str | None = None
     most_bytes: int = 64 * 2**30
     """How much one job of a backfill reads at most, as far as that can be told beforehand."""
+    hosts: tuple[str, ...] = ()
+    """The names under which a server of it is reached, besides those of its own machine."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """Values that must not show in any message."""
 

@@ -28,9 +28,10 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "state": ("url",),
     "spark": ("master", "remote", "conf"),
     "backfill": ("max_bytes_per_job",),
+    "server": ("hosts",),
     "lakes.*": ("format", "warehouse", "catalog", "retention"),
 }
-_TOP = ("project", "state", "spark", "backfill", "lakes", "targets")
+_TOP = ("project", "state", "spark", "backfill", "server", "lakes", "targets")
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
 _SETTING = re.compile(
     r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
@@ -115,6 +116,7 @@ class _Reader:
             default_lake=default,
             target=self.target,
             most_bytes=self.most_bytes(self.table(merged, "backfill")),
+            hosts=self.hosts(self.table(merged, "server")),
             secrets=frozenset(self.secrets),
         )
 
@@ -127,6 +129,14 @@ class _Reader:
                 f"{name} is {text!r}, which is no size", "write it as 64GB or 500MB", name
             )
         return size
+
+    def hosts(self, table: dict[str, Any]) -> tuple[str, ...]:
+        name, value = "server.hosts", table.get("hosts", [])
+        if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
+            raise self.error(
+                f"{name} is {value!r}", 'write it as hosts = ["tranche.example.org"]', name
+            )
+        return tuple(self.expanded(each, name) for each in value)
 
     def overlaid(self, tables: dict[str, Any]) -> dict[str, Any]:
         """The tables with the target's settings in place of the base's."""

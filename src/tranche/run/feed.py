@@ -51,11 +51,13 @@ class Feed:
         with self._lock:
             self._of(run)
 
-    def tell(self, run: str, told: Told) -> None:
+    def tell(self, run: str, told: Told, *, also: str | None = None) -> None:
+        """Notes what a run tells; `also` is what else people know it by."""
         with self._lock:
-            kept = self._of(run)
-            kept.told.append(told)
-            kept.ended = kept.ended or isinstance(told, Ended)
+            for name in (run,) if also is None else (run, also):
+                kept = self._of(name)
+                kept.told.append(told)
+                kept.ended = kept.ended or isinstance(told, Ended)
             self._number += 1
             self._latest.append((self._number, run, told))
             listeners = tuple(self._listeners)

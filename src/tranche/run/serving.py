@@ -50,6 +50,7 @@ class Started:
     consumer: str
     keys: tuple[str | None, ...] = ()
     kind: Kind = "triggered"
+    backfill: str | None = None
 
 
 class WorksOff(Protocol):
@@ -242,8 +243,8 @@ class Server:
                 break
             run = new_id(self.clock())
             if self.store.take_backfill(backfill.id, server=self.id, run=run):
-                one = Started(run, backfill.asset, kind="backfill")
-                begun.append(self._submit(one, self._work_backfill, backfill.id))
+                one = Started(run, backfill.asset, kind="backfill", backfill=backfill.id)
+                begun.append(self._submit(one, self._work_backfill))
         return begun
 
     def _backfills(self) -> int:
@@ -280,8 +281,8 @@ class Server:
 
         self._tried(started, run)
 
-    def _work_backfill(self, started: Started, backfill: str) -> None:
-        about: object = None
+    def _work_backfill(self, started: Started) -> None:
+        backfill, about = started.backfill or "", None
 
         def run() -> RunResult:
             nonlocal about
@@ -289,7 +290,7 @@ class Server:
                 self.project,
                 backfill,
                 started.run,
-                tell=lambda news: self.feed.tell(started.run, news),
+                tell=lambda news: self.feed.tell(started.run, news, also=backfill),
                 stop=self._stops(started.run),
             )
             if isinstance(result, TrancheError):
@@ -335,7 +336,7 @@ class Server:
             self._failed(started, str(result))
         finally:
             self._cancelled.discard(started.run)
-        self.feed.tell(started.run, Ended(result, about()))
+        self.feed.tell(started.run, Ended(result, about()), also=started.backfill)
         self.ended(started, result)
 
     def _failed(self, started: Started, error: str) -> None:

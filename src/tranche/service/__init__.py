@@ -11,6 +11,7 @@ from tranche.service.looking import (
     Violations,
     columns_log,
     grid,
+    key_bounds,
     partition_status,
     preview_target,
     resolve_sql,
@@ -20,7 +21,14 @@ from tranche.service.looking import (
     status,
     violations,
 )
-from tranche.service.opening import now, open_engine, open_partitions, open_project, open_state
+from tranche.service.opening import (
+    now,
+    open_engine,
+    open_partitions,
+    open_project,
+    open_settings,
+    open_state,
+)
 from tranche.service.running import Given, plan, repeat, rollback, run, write
 from tranche.service.upkeep import maintain, managed_tables
 
@@ -38,12 +46,14 @@ __all__ = [
     "explain",
     "find_asset",
     "grid",
+    "key_bounds",
     "maintain",
     "managed_tables",
     "now",
     "open_engine",
     "open_partitions",
     "open_project",
+    "open_settings",
     "open_state",
     "partition_status",
     "plan",

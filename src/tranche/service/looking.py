@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from tranche.errors import NotPartitioned, UsageError
+from tranche.errors import KeyRejected, NotPartitioned, UsageError
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion, column_change
 from tranche.model.data_test import DataTestResult
 from tranche.model.layout import SetLayout
+from tranche.model.partitioning import time_of
 from tranche.model.project import Project
 from tranche.model.run import Materialization, PartitionState
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.strategy import History
 from tranche.planning.graph import build_graph
 from tranche.planning.grid import Grid, grid_of
+from tranche.planning.universe import check_order
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
 from tranche.service.assets import find_asset
 from tranche.service.opening import now
@@ -66,10 +68,15 @@ def partition_status(
     limit: int,
     start: datetime | None = None,
     end: datetime | None = None,
+    after: str | None = None,
 ) -> PartitionPage:
-    """The keys of one asset as the ledger has them; of time, those that begin in [start, end)."""
+    """The keys of one asset as the ledger has them; of time, those that begin in [start, end).
+
+    `after` is the last key of the page before.
+    """
     name = str(find_asset(project, asset, state))
-    found = tuple(islice(_pages(state, name, limit + 1, start, end), limit + 1))
+    last = None if after is None else state.partition(name, after)
+    found = tuple(islice(_pages(state, name, limit + 1, start, end, last), limit + 1))
     return PartitionPage(name, found[:limit], more=len(found) > limit)
 
 
@@ -79,14 +86,49 @@ def _pages(
     wanted: int,
     start: datetime | None,
     end: datetime | None,
+    last: PartitionState | None,
 ) -> Iterator[PartitionState]:
-    last: PartitionState | None = None
     while True:
         page = state.partitions(asset, start=start, end=end, limit=min(_PAGE, wanted), after=last)
         yield from page
         if len(page) < min(_PAGE, wanted):
             return
         last = page[-1]
+
+
+def key_bounds(
+    project: Project,
+    asset: str,
+    state: PartitionReader,
+    *,
+    start: str | None = None,
+    end: str | None = None,
+) -> tuple[datetime | None, datetime | None]:
+    """The instants from which and up to which keys begin that lie between two keys, or dates."""
+    if start is None and end is None:
+        return None, None
+    name = str(find_asset(project, asset, state))
+    rule = next((s.partitioning for s in project.scripts if str(s.asset) == name), None)
+    times = time_of(rule)
+    if times is None:
+        raise _no_time(name)
+    try:
+        check_order(times, start, end)
+        since = None if start is None else times.keys(start=start, end=start)[0]
+        until = None if end is None else times.keys(start=end, end=end)[-1]
+    except KeyRejected as error:
+        raise UsageError(error.what, error.remedy) from None
+    return (
+        None if since is None else times.ordinal(since),
+        None if until is None else times.window(until).end_utc,
+    )
+
+
+def _no_time(asset: str) -> UsageError:
+    return UsageError(
+        f"{asset} has no keys of time, so that there is nothing between a start and an end",
+        "leave --start and --end out",
+    )
 
 
 def grid(
@@ -106,10 +148,7 @@ def grid(
     if script is not None and rule is not None:
         found = grid_of(script, rule, state, clock(), start=start, end=end)
     if found is None and (start is not None or end is not None):
-        raise UsageError(
-            f"{name} has no keys of time, so that there is nothing between a start and an end",
-            "leave --start and --end out",
-        )
+        raise _no_time(name)
     return found
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tranche.model.project import Project
+from tranche.model.project import Project, Settings
 from tranche.ports import Engine, PartitionReader, StateStore
 from tranche.project.config import environment, find_root, load_settings
 from tranche.project.load import load_project
@@ -20,8 +20,12 @@ def now() -> datetime:
 
 def open_project(start: Path, target: str | None = None) -> Project:
     """The project that a folder belongs to, read and checked."""
-    root = find_root(start)
-    return load_project(load_settings(root, target, environment()))
+    return load_project(open_settings(start, target))
+
+
+def open_settings(start: Path, target: str | None = None) -> Settings:
+    """The settings of the project that a folder belongs to, without its scripts."""
+    return load_settings(find_root(start), target, environment())
 
 
 @contextmanager

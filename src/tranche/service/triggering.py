@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from tranche.errors import (
     KeyRejected,
     NotPartitioned,
-    StateError,
-    TrancheError,
     UnknownTarget,
     UsageError,
 )
@@ -25,16 +21,13 @@ from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.asking import Asked, Consumers
 from tranche.planning.graph import Graph, build_graph
-from tranche.ports import Clock, Engine, StateReader, StateStore
-from tranche.project.load import load_project
+from tranche.ports import Clock, StateReader, StateStore
 from tranche.run.ids import new_id
-from tranche.run.runner import RunResult
-from tranche.run.serving import Server, Started
 from tranche.service.opening import now
 
 _MOST_REJECTED = 20
 _MOST_EVENTS = 100_000
-"""How far back an event is looked for."""
+"""How many events of an asset are looked at for others that ask for the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +61,21 @@ def emit(
 
     It is recorded whatever scripts make of it: what one cannot take is said of that script.
     """
-    graph = build_graph(project.scripts)
+    consumers = Consumers(build_graph(project.scripts))
+    return emit_to(consumers, asset, store, partition=partition, payload=payload, clock=clock)
+
+
+def emit_to(
+    consumers: Consumers,
+    asset: str,
+    store: StateStore,
+    *,
+    partition: str | None = None,
+    payload: Any = None,
+    clock: Clock = now,
+) -> Emitted:
+    """The same for those who know already which scripts hear of what."""
+    graph = consumers.graph
     address = _address(graph, asset)
     producer = graph.producer(address)
     if producer is not None:
@@ -81,21 +88,26 @@ def emit(
     at = clock()
     event = Event(id=new_id(at), asset=str(address), partition=partition, at=at, payload=payload)
     store.emit(event)
-    return Emitted(event, tuple(Consumers(graph).asked_by(event)))
+    return Emitted(event, tuple(consumers.asked_by(event)))
 
 
 def events(
-    project: Project, asset: str | None, state: StateReader, *, limit: int
+    project: Project,
+    asset: str | None,
+    state: StateReader,
+    *,
+    limit: int,
+    before: str | None = None,
 ) -> Sequence[Event]:
-    """What came from outside, the latest first."""
+    """What came from outside, the latest first; `before` is the last event of the page before."""
     address = None if asset is None else str(_address(build_graph(project.scripts), asset))
-    return state.events(address, limit=limit)
+    return state.events(address, limit=limit, before=before)
 
 
 def retract(project: Project, event: str, store: StateStore, *, clock: Clock = now) -> Retracted:
     """Takes an event back, and with it what it has asked for and what does not run yet."""
     at = clock()
-    known = next((each for each in store.events(limit=_MOST_EVENTS) if each.id == event), None)
+    known = store.event(event)
     if known is None:
         if store.materialization(event) is not None:
             raise UsageError(
@@ -137,10 +149,18 @@ class PendingPage:
     more: bool = False
 
 
-def pending(project: Project, asset: str | None, state: StateReader, *, limit: int) -> PendingPage:
-    """Keys that should run and do not yet, with what they wait for."""
+def pending(
+    project: Project,
+    asset: str | None,
+    state: StateReader,
+    *,
+    limit: int,
+    after: tuple[str, str | None] | None = None,
+) -> PendingPage:
+    """Keys that should run and do not yet, with what they wait for; `after` is where the page before
+    ended."""
     consumer = None if asset is None else _consumer(project, asset)
-    rows = state.all_pending(consumer, limit=limit + 1)
+    rows = state.all_pending(consumer, limit=limit + 1, after=after)
     paused = {
         name: at for name, at in state.paused().items() if consumer is None or name == consumer
     }
@@ -172,61 +192,6 @@ def _consumer(project: Project, text: str) -> str:
         hint = f"did you mean {near[0]!r}?" if near else "tranche graph shows the scripts"
         raise UnknownTarget(f"no script or asset is called {text!r}", hint)
     return labels[text]
-
-
-def server(
-    project: Project,
-    engine: Engine,
-    store: StateStore,
-    *,
-    workers: int,
-    started: Callable[[Started], None],
-    ended: Callable[[Started, RunResult | TrancheError], None],
-    troubled: Callable[[StateError], None],
-    clock: Clock = now,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Server:
-    """A server that runs what is ready."""
-    from tranche.script.ranges.ranged import only_key_by_key
-    from tranche.script.schedules import moved
-
-    return Server(
-        project=project,
-        engine=engine,
-        store=store,
-        clock=clock,
-        separates=only_key_by_key,
-        moves=moved,
-        sleep=sleep,
-        workers=workers,
-        started=started,
-        ended=ended,
-        troubled=troubled,
-        reload=_Scripts(project).changed,
-    )
-
-
-class _Scripts:
-    """The scripts of a project, which may be deployed anew while it is served."""
-
-    def __init__(self, project: Project) -> None:
-        self._settings = project.settings
-        self._seen = self._look()
-
-    def changed(self) -> Project | None:
-        """The project, if one of its files is not what it was."""
-        seen = self._look()
-        if seen == self._seen:
-            return None
-        self._seen = seen
-        return load_project(self._settings)
-
-    def _look(self) -> frozenset[tuple[str, int, int]]:
-        root = Path(self._settings.root)
-        found = [path for path in (root / "pipelines").rglob("*") if path.is_file()]
-        found += (root / "tests").rglob("*.sql")
-        looks = ((path, path.stat()) for path in found if path.exists())
-        return frozenset((str(path), look.st_mtime_ns, look.st_size) for path, look in looks)
 
 
 def _asked_places(

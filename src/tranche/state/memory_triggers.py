@@ -59,13 +59,13 @@ class MemoryTriggers(MemoryLedger):
             return server in self._servers
 
     def all_pending(
-        self, consumer: str | None = None, *, limit: int, after: Pending | None = None
+        self, consumer: str | None = None, *, limit: int, after: Place | None = None
     ) -> Sequence[Pending]:
         with self._lock:
             rows = [r for r in self._pending.values() if consumer in (None, r.consumer)]
         if after is not None:
-            rows = [row for row in rows if _order(row) > _order(after)]
-        return sorted(rows, key=_order)[: checks.checked_limit(limit)]
+            rows = [row for row in rows if _order(row.place) > _order(after)]
+        return sorted(rows, key=lambda row: _order(row.place))[: checks.checked_limit(limit)]
 
     def ready(self, *, limit: int) -> Sequence[Ready]:
         found: dict[str, list[datetime]] = {}
@@ -113,7 +113,7 @@ class MemoryTriggers(MemoryLedger):
                 and row.status == "ready"
                 and consumer not in self._paused
             ]
-            rows.sort(key=lambda row: (row.ordinal is None, row.ordinal, _order(row)))
+            rows.sort(key=lambda row: (row.ordinal is None, row.ordinal, _order(row.place)))
             for row in rows[:limit]:
                 self._pending[row.place] = replace(
                     row, status="claimed", server=server, run=run, again=False
@@ -233,8 +233,8 @@ class MemoryTurn:
         store._handled = (store._handled or set()) | set(decisions.handled)
 
 
-def _order(row: Pending) -> tuple[str, str]:
-    return row.consumer, key_hash(row.partition)
+def _order(place: Place) -> tuple[str, str]:
+    return place[0], key_hash(place[1])
 
 
 def _published(entry: Materialization) -> Event:

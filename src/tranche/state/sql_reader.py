@@ -292,7 +292,11 @@ class SqlReader:
             return tokens.every(connection)
 
     def all_pending(
-        self, consumer: str | None = None, *, limit: int, after: Pending | None = None
+        self,
+        consumer: str | None = None,
+        *,
+        limit: int,
+        after: tuple[str, str | None] | None = None,
     ) -> Sequence[Pending]:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:

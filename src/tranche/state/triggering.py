@@ -211,7 +211,7 @@ def due(connection: Connection, now: datetime, limit: int) -> list[Pending]:
 
 
 def all_pending(
-    connection: Connection, consumer: str | None, limit: int, after: Pending | None
+    connection: Connection, consumer: str | None, limit: int, after: Place | None
 ) -> list[Pending]:
     """A page in order of script, then hash of the key, which any number of them can be paged by."""
     order = (pending.c.consumer, pending.c.partition_hash)
@@ -219,7 +219,7 @@ def all_pending(
     if consumer is not None:
         query = query.where(pending.c.consumer == consumer)
     if after is not None:
-        last = (after.consumer, key_hash(after.partition))
+        last = (after[0], key_hash(after[1]))
         query = query.where((order[0] > last[0]) | and_(order[0] == last[0], order[1] > last[1]))
     return [_pending_of(row) for row in connection.execute(query)]
 

@@ -25,6 +25,7 @@ def backfill_plan_view(planned: BackfillPlan) -> dict[str, Any]:
 def backfill_result_view(result: BackfillResult) -> dict[str, Any]:
     return {
         "backfill": result.id,
+        "asset": result.plan.asset,
         "run": result.run.id if result.run is not None else None,
         "status": result.status,
         "partitions": [key_view(outcome) for outcome in result.keys],

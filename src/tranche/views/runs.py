@@ -37,6 +37,7 @@ def step_view(step: StepResult) -> dict[str, Any]:
     if step.keys:
         view["partitions"] = [key_view(outcome) for outcome in step.keys]
     if step.result is not None:
+        view["columns"] = [name for name, _ in step.result.columns]
         view["result"] = step.result.records()
         view["more"] = step.result.more
     return view

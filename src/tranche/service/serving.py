@@ -1,0 +1,162 @@
+"""A server of a project: made, and found by commands of the same project."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tranche.errors import StateError, TrancheError
+from tranche.model.project import Project, Settings
+from tranche.ports import Clock, Engine, StateStore
+from tranche.project.load import load_project
+from tranche.run.runner import RunResult
+from tranche.run.serving import Server, Started
+from tranche.service.backfilling import Serves
+from tranche.service.opening import now
+
+_SERVERS = "servers"
+_FORM = 1
+"""Changes when commands of another version could not read what servers write."""
+
+
+def server(
+    project: Project,
+    engine: Engine,
+    store: StateStore,
+    *,
+    workers: int,
+    started: Callable[[Started], None],
+    ended: Callable[[Started, RunResult | TrancheError], None],
+    troubled: Callable[[StateError], None],
+    clock: Clock = now,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Server:
+    """A server that runs what is ready."""
+    from tranche.script.ranges.ranged import only_key_by_key
+    from tranche.script.schedules import moved
+
+    return Server(
+        project=project,
+        engine=engine,
+        store=store,
+        clock=clock,
+        separates=only_key_by_key,
+        moves=moved,
+        sleep=sleep,
+        workers=workers,
+        works_off=Serves(engine, store, clock),
+        started=started,
+        ended=ended,
+        troubled=troubled,
+        reload=_Scripts(project).changed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A server that commands of its project may use."""
+
+    server: str
+    url: str
+    secret: str
+    """What a command shows to it. Whoever can read it could start a server as well."""
+    settings: str
+    """A hash of the settings that it was started with."""
+    pid: int
+    form: int = _FORM
+
+
+@contextmanager
+def announced(project: Project, server: str, url: str, secret: str) -> Iterator[Announced]:
+    """Lets commands of the project know of a server, as long as it is there."""
+    settings = project.settings
+    made = Announced(server, url, secret, settings_hash(settings, secret), os.getpid())
+    folder = Path(settings.home) / _SERVERS
+    folder.mkdir(parents=True, exist_ok=True)
+    _forget_dead(folder)
+    file = folder / f"{server}.json"
+    # Made for the owner alone before there is anything in it.
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as written:
+        json.dump(asdict(made), written)
+    try:
+        yield made
+    finally:
+        with suppress(OSError):
+            file.unlink()
+
+
+def servers_of(settings: Settings) -> list[Announced]:
+    """The servers that are announced for a project with these settings, the latest first."""
+    found = []
+    for file in sorted((Path(settings.home) / _SERVERS).glob("*.json"), reverse=True):
+        one = _read(file)
+        if one is not None and one.settings == settings_hash(settings, one.secret):
+            found.append(one)
+    return found
+
+
+def settings_hash(settings: Settings, secret: str) -> str:
+    """A hash by which two sets of settings are told apart, and from which nobody learns any."""
+    told = json.dumps(asdict(settings), default=_told, sort_keys=True)
+    return hmac.new(secret.encode(), told.encode(), "sha256").hexdigest()
+
+
+def _told(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else str(value)
+
+
+def _read(file: Path) -> Announced | None:
+    try:
+        one = Announced(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        # Being written, or removed, or of another version.
+        return None
+    return one if one.form == _FORM and _lives(one.pid) else None
+
+
+def _forget_dead(folder: Path) -> None:
+    """Removes what servers left behind that were killed."""
+    for file in folder.glob("*.json"):
+        with suppress(OSError, ValueError, KeyError):
+            if not _lives(int(json.loads(file.read_text(encoding="utf-8"))["pid"])):
+                file.unlink()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class _Scripts:
+    """The scripts of a project, which may be deployed anew while it is served."""
+
+    def __init__(self, project: Project) -> None:
+        self._settings = project.settings
+        self._seen = self._look()
+
+    def changed(self) -> Project | None:
+        """The project, if one of its files is not what it was."""
+        seen = self._look()
+        if seen == self._seen:
+            return None
+        self._seen = seen
+        return load_project(self._settings)
+
+    def _look(self) -> frozenset[tuple[str, int, int]]:
+        root = Path(self._settings.root)
+        found = [path for path in (root / "pipelines").rglob("*") if path.is_file()]
+        found += (root / "tests").rglob("*.sql")
+        looks = ((path, path.stat()) for path in found if path.exists())
+        return frozenset((str(path), look.st_mtime_ns, look.st_size) for path, look in looks)

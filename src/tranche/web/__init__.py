@@ -1,0 +1,1 @@
+"""The API of a server: requests to service to JSON."""

@@ -1,0 +1,43 @@
+"""The application: routes behind a guard, errors in one form."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from fastapi import FastAPI, Response
+
+from tranche.web import assets, backfills, events, following, runs
+from tranche.web.failures import answer_failures
+from tranche.web.guard import Guard, Names
+from tranche.web.metrics import CONTENT_TYPE, Measured, Metrics
+from tranche.web.served import Json, Served
+
+
+def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
+    app = FastAPI(
+        title="Tranche",
+        version=version("tranche"),
+        description="Runs, backfills, events and what became of them.",
+        openapi_url="/api",
+        # These pages fetch scripts from elsewhere; the description itself is all here.
+        docs_url=None,
+        redoc_url=None,
+        default_response_class=Json,
+    )
+    answer_failures(app)
+    for part in (assets, runs, backfills, events, following):
+        app.include_router(part.routes(served), prefix="/api")
+
+    @app.get("/healthz", include_in_schema=False)
+    def health() -> Json:
+        stopping = served.server.stopping
+        view = {"status": "stopping" if stopping else "serving", "server": served.server.id}
+        return Json(view, 503 if stopping else 200)
+
+    @app.get("/metrics", include_in_schema=False, dependencies=[served.needs("read")])
+    def look() -> Response:
+        return Response(metrics.text(), media_type=CONTENT_TYPE)
+
+    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(Guard, names=names)
+    return app

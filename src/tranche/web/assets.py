@@ -1,0 +1,68 @@
+"""What there is: assets, their graph, their partitions, and why a key stands where it does."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tranche import service
+from tranche.views.assets import partitions_view, status_view
+from tranche.views.graph import graph_view
+from tranche.web.served import Json, Limit, Served, cursor, parts_of
+
+Asset = Annotated[str, Query(description="An asset's address, or its table or script.")]
+
+
+def routes(served: Served) -> APIRouter:
+    router = APIRouter(tags=["assets"], dependencies=[served.needs("read")])
+
+    @router.get("/assets", summary="Each asset, and how many of its keys stand where")
+    def assets() -> Json:
+        return Json(status_view(service.status(served.project, served.store)))
+
+    @router.get("/graph", summary="What is made from what")
+    def graph() -> Json:
+        return Json(graph_view(served.project))
+
+    @router.get("/partitions", summary="The keys of an asset as the ledger has them, by pages")
+    def partitions(
+        asset: Asset,
+        start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,
+        end: Annotated[str | None, Query(description="Up to this key, or this date.")] = None,
+        after: Annotated[str | None, Query(description="'next' of the page before.")] = None,
+        limit: Limit = 100,
+    ) -> Json:
+        bounds = service.key_bounds(served.project, asset, served.store, start=start, end=end)
+        (last,) = (None,) if after is None else parts_of(after, 1)
+        page = service.partition_status(
+            served.project,
+            served.store,
+            asset,
+            limit=limit,
+            start=bounds[0],
+            end=bounds[1],
+            after=last,
+        )
+        ends = cursor(page.partitions[-1].partition) if page.more else None
+        return Json(partitions_view(page, None) | {"next": ends})
+
+    @router.get("/ranges", summary="Where the keys of time of an asset stand, as stretches")
+    def ranges(
+        asset: Asset,
+        start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,
+        end: Annotated[str | None, Query(description="Up to this key, or this date.")] = None,
+    ) -> Json:
+        grid = service.grid(served.project, asset, served.store, start=start, end=end)
+        found = [] if grid is None else grid.stretches()
+        return Json(
+            {
+                "asset": str(service.find_asset(served.project, asset, served.store)),
+                "ranges": [
+                    {"start": s.first, "end": s.last, "status": s.standing, "partitions": s.keys}
+                    for s in found
+                ],
+            }
+        )
+
+    return router

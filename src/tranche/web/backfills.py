@@ -1,0 +1,68 @@
+"""Backfills: started, looked at, cancelled, gone on with."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from tranche.service import backfilling
+from tranche.service.backfilling import BackfillResult
+from tranche.views.backfills import (
+    backfill_keys_view,
+    backfill_plan_view,
+    backfill_result_view,
+    backfill_view,
+)
+from tranche.web.asking import BackfillBody
+from tranche.web.served import Json, Limit, Served
+
+
+def routes(served: Served) -> APIRouter:
+    router = APIRouter(tags=["backfills"])
+    read, run = [served.needs("read")], [served.needs("run")]
+
+    @router.get("/backfills", dependencies=read, summary="The latest backfills first")
+    def backfills(limit: Limit = 50) -> Json:
+        found = backfilling.latest(served.store, limit=limit)
+        return Json({"backfills": [backfill_view(each, how) for each, how in found]})
+
+    @router.post("/backfills", status_code=202, dependencies=run, summary="Start a backfill")
+    def start(body: BackfillBody) -> Json:
+        served.server.look_at_scripts()
+        clock = served.server.clock
+        planned = backfilling.plan(
+            served.project, body.request(clock), served.store, agreed=body.yes
+        )
+        if body.dry_run:
+            return Json(backfill_plan_view(planned), 200)
+        begun = backfilling.begin(planned, served.store, status="queued", clock=clock)
+        if not planned.plan.steps:
+            served.store.change_backfill(begun.id, status="succeeded", at=clock())
+            done = BackfillResult(begun.id, "succeeded", planned, None)
+            return Json(backfill_result_view(done), 200)
+        served.server.feed.open(begun.id)
+        served.server.wake()
+        view = {"backfill": begun.id, "status": "queued", "partitions": len(planned.keys)}
+        return Json(view | {"plan": backfill_plan_view(planned)}, 202)
+
+    @router.get("/backfills/{id}", dependencies=read, summary="A backfill, and its keys")
+    def one(id: str) -> Json:
+        found = backfilling.find(served.store, id)
+        how = backfilling.how_it_stands(found, served.store)
+        return Json(backfill_keys_view(found, how, backfilling.progress_of(found, served.store)))
+
+    @router.post("/backfills/{id}/cancel", status_code=202, dependencies=run, summary="End it")
+    def cancel(id: str) -> Json:
+        found = backfilling.find(served.store, id)
+        return Json({"backfill": id, "status": backfilling.cancel(found, served.store)}, 202)
+
+    @router.post("/backfills/{id}/resume", status_code=202, dependencies=run, summary="Go on")
+    def resume(id: str) -> Json:
+        served.server.look_at_scripts()
+        found = backfilling.find(served.store, id)
+        backfilling.check_resumable(found, served.store)
+        planned = backfilling.rest(served.project, found, served.store)
+        served.store.change_backfill(id, status="queued")
+        served.server.wake()
+        return Json({"backfill": id, "status": "queued", "partitions": len(planned.keys)}, 202)
+
+    return router

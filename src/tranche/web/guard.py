@@ -1,0 +1,150 @@
+"""Which requests are heard at all: those to a name of ours, from a page of ours, of some size."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+MOST_BYTES = 1_048_576
+"""How large the body of a request is at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names under which a server is reached."""
+
+    names: frozenset[str]
+    any_address: bool = False
+    """Whether any number will do: what leads others to us by a name of theirs is no number."""
+
+    def has(self, name: str | None) -> bool:
+        if name is None:
+            return False
+        return name.lower() in self.names or (self.any_address and _is_address(name))
+
+
+def names_of(host: str, further: Iterable[str] = ()) -> Names:
+    """
+    >>> names_of("127.0.0.1").has("localhost"), names_of("127.0.0.1").has("evil.example")
+    (True, False)
+    """
+    known = {*LOOPBACK, *(each.lower() for each in further)}
+    if not is_loopback(host):
+        known.add(host.lower())
+    return Names(frozenset(known), any_address=not is_loopback(host))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach it.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """Refuses requests that a page of somebody else has sent, and those that are too large.
+
+    A browser sends what any page tells it to, also to a server on its own machine. The page gives
+    itself away by the name it has us by (Host), or by where it comes from (Origin).
+    """
+
+    def __init__(self, app: ASGIApp, names: Names, most_bytes: int = MOST_BYTES) -> None:
+        self._app = app
+        self._names = names
+        self._most = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refused = self.refused(headers)
+        if refused is not None:
+            await _refuse(scope, receive, send, 403, "NotAllowed", refused)
+            return
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+            return
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self._most:
+            await _refuse(scope, receive, send, 413, "UsageError", self.too_large)
+            return
+        await self._app(scope, self._counted(receive), send)
+
+    @property
+    def too_large(self) -> str:
+        return f"the body is larger than {self._most:,} bytes; send less at once"
+
+    def refused(self, headers: Headers) -> str | None:
+        """Why a request is not heard."""
+        host = headers.get("host", "")
+        if not self._names.has(_name(host)):
+            return (
+                f"this server is not called {host!r}; list the names under which it is reached as"
+                " hosts in the section server of tranche.toml"
+            )
+        origin = headers.get("origin")
+        if origin is not None and not self._is_ours(origin, host):
+            return f"requests from pages of {origin!r} are not answered"
+        return None
+
+    def _is_ours(self, origin: str, host: str) -> bool:
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+    def _counted(self, receive: Receive) -> Receive:
+        size = 0
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._most:
+                raise HTTPException(413, self.too_large)
+            return message
+
+        return counted
+
+
+async def _refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, kind: str, message: str
+) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
+        return
+    answer = JSONResponse({"error": {"kind": kind, "message": message}}, status)
+    await answer(scope, receive, send)
+
+
+def _name(host: str) -> str | None:
+    """The name in a Host header, without its port."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""Runs: started, looked at, cancelled."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from tranche import service
+from tranche.errors import UnknownTarget, UsageError
+from tranche.model.run import Run
+from tranche.views.runs import plan_view, recorded_run_view, recorded_step_view
+from tranche.web.asking import RunBody
+from tranche.web.served import Json, Limit, Served
+
+
+def routes(served: Served) -> APIRouter:
+    router = APIRouter(tags=["runs"])
+    read, run = [served.needs("read")], [served.needs("run")]
+
+    @router.get("/runs", dependencies=read, summary="The latest runs first, by pages")
+    def runs(
+        before: Annotated[str | None, Query(description="The last run of the page before.")] = None,
+        limit: Limit = 50,
+    ) -> Json:
+        found = served.store.runs(limit=limit + 1, before=before)
+        page = found[:limit]
+        more = len(found) > limit
+        return Json(
+            {
+                "runs": [recorded_run_view(each) for each in page],
+                "more": more,
+                "next": page[-1].id if more else None,
+            }
+        )
+
+    @router.post("/runs", status_code=202, dependencies=run, summary="Start a run")
+    def start(body: RunBody) -> Json:
+        # Scripts may have been deployed a moment ago, and whoever asks means those.
+        served.server.look_at_scripts()
+        if body.like is not None:
+            _check_like(body)
+            plan = service.repeat(served.project, body.like, served.store)
+        elif body.target:
+            plan = service.plan(served.project, body.request(served.server.clock), served.store)
+        else:
+            raise UsageError("a run needs a target", "name a script, an asset or a folder")
+        if body.dry_run:
+            return Json(plan_view(plan), 200)
+        id = served.server.order(plan, patience=body.patience)
+        return Json({"run": id, "status": "running", "plan": plan_view(plan)}, 202)
+
+    @router.get("/runs/{id}", dependencies=read, summary="A run with its steps")
+    def one(id: str) -> Json:
+        return Json(run_with_steps(served, find_run(served, id)))
+
+    @router.post("/runs/{id}/cancel", status_code=202, dependencies=run, summary="End a run")
+    def cancel(id: str) -> Json:
+        found = find_run(served, id)
+        if found.status != "running":
+            raise UsageError(f"the run {id} has {found.status} already")
+        if not served.server.feed.knows(id):
+            raise UsageError(
+                f"the run {id} is not one of this server", "stop the process that runs it"
+            )
+        served.server.cancel(id)
+        return Json({"run": id, "status": "cancelling"}, 202)
+
+    return router
+
+
+def find_run(served: Served, id: str) -> Run:
+    found = served.store.run(id)
+    if found is None:
+        raise UnknownTarget(f"there is no run {id!r}", "/api/runs lists them")
+    return found
+
+
+def run_with_steps(served: Served, run: Run) -> dict[str, Any]:
+    steps = [recorded_step_view(step) for step in served.store.steps(run.id)]
+    return recorded_run_view(run) | {"steps": steps}
+
+
+def _check_like(body: RunBody) -> None:
+    if any((body.target, body.partition, body.payload, body.arguments, body.at, body.only)):
+        raise UsageError(
+            "like takes everything from the run that it repeats",
+            "leave the target and what chooses a key out",
+        )

@@ -1,0 +1,76 @@
+"""What the routes of a server have in common."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import JSONResponse
+
+from tranche.errors import UsageError
+from tranche.model.project import Project
+from tranche.model.token import Role
+from tranche.ports import StateStore
+from tranche.run.serving import Server
+from tranche.views.plain import as_json
+from tranche.web.callers import Callers
+
+Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
+
+
+class Json(JSONResponse):
+    """An answer in the form that commands print."""
+
+    def render(self, content: Any) -> bytes:
+        return as_json(content).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server, and who may ask it for what."""
+
+    server: Server
+    callers: Callers
+
+    @property
+    def project(self) -> Project:
+        return self.server.project
+
+    @property
+    def store(self) -> StateStore:
+        return self.server.store
+
+    def needs(self, role: Role) -> Any:
+        """A dependency of routes that takes a role."""
+
+        def check(request: Request) -> None:
+            self.callers.check(request.headers.get("authorization"), role)
+
+        return Depends(check)
+
+
+def cursor(*parts: str | None) -> str:
+    """Where a page ends, as a text that fits into an address.
+
+    >>> parts_of(cursor("lake://main/a", None), 2)
+    ('lake://main/a', None)
+    """
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
+
+
+def parts_of(text: str, number: int) -> tuple[str | None, ...]:
+    try:
+        parts = json.loads(base64.urlsafe_b64decode(text.encode()))
+    except (binascii.Error, ValueError):
+        parts = None
+    if (
+        not isinstance(parts, list)
+        or len(parts) != number
+        or not all(part is None or isinstance(part, str) for part in parts)
+    ):
+        raise UsageError("after is no end of a page", "take it from 'next' of the page before")
+    return tuple(parts)
