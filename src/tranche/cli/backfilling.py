@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tranche import service
 from tranche.cli.backfill_progress import BackfillProgress
