@@ -281,8 +281,8 @@ class TestDemanding:
         ("on lake://main/src map=start_of_day; partitioned monthly", "lake://main/src: map=start_of_day does not fit: from undeclared to monthly keys, and it makes daily keys; choose map=identity, start_of_month, all, last or fixed(…)"),
         ("on lake://main/src map=offset(-1)", "lake://main/src: map=offset(-1) makes keys, and script has no partitions; add a partitioned line, or leave map= out"),
         ("on lake://main/d map=start_of_day", "lake://main/d: its keys are in America/New_York, and those of script would be in UTC; add the line 'partitioned daily tz=\"America/New_York\"'"),
-        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave 'trigger all' out, or change the mappers"),
-        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned dynamic key="$.k"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave 'trigger all' out, or change the mappers"),
+        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave the 'trigger' line out, or change the mappers"),
+        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned dynamic key="$.k"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave the 'trigger' line out, or change the mappers"),
     ],
 )  # fmt: skip
 def test_what_does_not_hang_together_is_a_fault(
