@@ -632,9 +632,12 @@ def test_a_word_that_looks_like_an_annotation_gets_a_warning() -> None:
     ]
 
 
-def test_mappers_that_make_different_keys_never_meet() -> None:
+@pytest.mark.parametrize(
+    "trigger", ["trigger all", "trigger lake://main/a & lake://main/b", "retry 1"]
+)
+def test_mappers_that_make_different_keys_never_meet(trigger: str) -> None:
     quarter, week = "on lake://main/a map=start_of_quarter", "on lake://main/b map=start_of_week"
-    assert messages(quarter, week, "trigger all") == [
+    assert messages(quarter, week, trigger) == [
         "s.sql:3: map=start_of_week makes other keys than map=start_of_quarter of line 2, so that"
         " they never meet; use the same mapper, or add a partitioned line that says what the keys are"
     ]
