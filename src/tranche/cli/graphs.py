@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tranche.cli.views import script_view
+from tranche.cli.views import condition_text, script_view
 from tranche.model.mapping import Identity
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -38,6 +38,8 @@ class Picture:
     assets: tuple[str, ...]
     sources: tuple[str, ...]
     edges: tuple[Edge, ...]
+    conditions: Mapping[str, str]
+    """What of its triggers a script waits for together, by its name, where any is not enough."""
 
 
 def picture(project: Project) -> Picture:
@@ -57,7 +59,8 @@ def picture(project: Project) -> Picture:
         for asset in map(str, script.writes):
             edges[Edge(script.name, asset)] = None
     names = tuple(script.name for script in project.scripts)
-    return Picture(names, tuple(made), tuple(sources), tuple(edges))
+    conditions = {s.name: text for s in project.scripts if (text := condition_text(s)) is not None}
+    return Picture(names, tuple(made), tuple(sources), tuple(edges), conditions)
 
 
 def _mappers(links: Links, script: Script) -> dict[str, str]:
@@ -79,6 +82,8 @@ def as_text(project: Project) -> Iterable[str]:
         for asset in dict.fromkeys([*view["on"], *view["reads"]]):
             label = labels.get((asset, script.name), "")
             yield f"  {'⚡' if asset in awaited else '←'} {asset}{f'  ({label})' if label else ''}"
+        if view["condition"] is not None:
+            yield f"    when {view['condition']}"
         for asset in view["writes"]:
             yield f"  → {asset}"
         for test in view["tests"]:
@@ -94,7 +99,9 @@ def as_mermaid(project: Project) -> Iterable[str]:
     for node in drawn.sources:
         yield f'  {ids[node]}[("{_mermaid(node)}")]'
     for node in drawn.scripts:
-        yield f'  {ids[node]}["{_mermaid(node)}"]'
+        condition = drawn.conditions.get(node)
+        below = f"<br/>when {_mermaid(condition)}" if condition else ""
+        yield f'  {ids[node]}["{_mermaid(node)}{below}"]'
     for node in drawn.assets:
         yield f'  {ids[node]}[("{_mermaid(node)}")]'
     for edge in drawn.edges:
@@ -110,7 +117,9 @@ def as_dot(project: Project) -> Iterable[str]:
     for node in drawn.sources:
         yield f"  {_dot(node)} [shape=cylinder, style=dashed];"
     for node in drawn.scripts:
-        yield f"  {_dot(node)} [shape=box];"
+        condition = drawn.conditions.get(node)
+        label = f", label={_dot(node, f'when {condition}')}" if condition else ""
+        yield f"  {_dot(node)} [shape=box{label}];"
     for node in drawn.assets:
         yield f"  {_dot(node)} [shape=cylinder];"
     for edge in drawn.edges:
@@ -145,6 +154,6 @@ def _mermaid(text: str) -> str:
     )
 
 
-def _dot(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+def _dot(*lines: str) -> str:
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
