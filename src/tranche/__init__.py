@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tranche.model.condition import Asset
 from tranche.model.mapping import (
     All,
     AllBefore,
@@ -35,6 +36,7 @@ from tranche.model.partitioning import (
     Weekly,
     Yearly,
 )
+from tranche.model.trigger import OnAssets
 
 if TYPE_CHECKING:
     from tranche.open_lake import OpenLake
@@ -43,6 +45,7 @@ __all__ = [
     "All",
     "AllBefore",
     "AllowedKeys",
+    "Asset",
     "Composite",
     "Daily",
     "Dynamic",
@@ -53,6 +56,7 @@ __all__ = [
     "Last",
     "Monthly",
     "Offset",
+    "OnAssets",
     "Product",
     "Quarterly",
     "Rollup",

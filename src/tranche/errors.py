@@ -23,6 +23,7 @@ The tree::
     │   ├── BadFormat                a format that does not identify its period
     │   ├── BadBound                 a start or end that is no date and no key
     │   └── MapperRejected           a mapper that does not fit the partitionings at its ends
+    ├── TriggerRejected              a condition, given from Python, that nothing could be started by
     ├── ResolutionError              a run for which no key can be found
     │   ├── PayloadMissing           dynamic, and the run has no payload
     │   ├── PayloadKeyMissing        dynamic, and the payload has nothing at the path
@@ -186,6 +187,10 @@ class BadBound(PartitioningError):
 
 class MapperRejected(PartitioningError):
     """A mapper that does not fit the partitionings at its ends, or its own arguments."""
+
+
+class TriggerRejected(TrancheError):
+    """A condition, or a part of it, that nothing could be started by."""
 
 
 class ResolutionError(TrancheError):

@@ -21,6 +21,8 @@ def as_text(project: Project) -> Iterable[str]:
         for asset in dict.fromkeys([*view["on"], *view["reads"]]):
             label = labels.get((asset, script.name), "")
             yield f"  {'⚡' if asset in awaited else '←'} {asset}{f'  ({label})' if label else ''}"
+        if view["condition"] is not None:
+            yield f"    when {view['condition']}"
         for asset in view["writes"]:
             yield f"  → {asset}"
         for test in view["tests"]:
@@ -36,7 +38,9 @@ def as_mermaid(project: Project) -> Iterable[str]:
     for node in drawn.sources:
         yield f'  {ids[node]}[("{_mermaid(node)}")]'
     for node in drawn.scripts:
-        yield f'  {ids[node]}["{_mermaid(node)}"]'
+        condition = drawn.conditions.get(node)
+        below = f"<br/>when {_mermaid(condition)}" if condition else ""
+        yield f'  {ids[node]}["{_mermaid(node)}{below}"]'
     for node in drawn.assets:
         yield f'  {ids[node]}[("{_mermaid(node)}")]'
     for edge in drawn.edges:
@@ -52,7 +56,9 @@ def as_dot(project: Project) -> Iterable[str]:
     for node in drawn.sources:
         yield f"  {_dot(node)} [shape=cylinder, style=dashed];"
     for node in drawn.scripts:
-        yield f"  {_dot(node)} [shape=box];"
+        condition = drawn.conditions.get(node)
+        label = f", label={_dot(node, f'when {condition}')}" if condition else ""
+        yield f"  {_dot(node)} [shape=box{label}];"
     for node in drawn.assets:
         yield f"  {_dot(node)} [shape=cylinder];"
     for edge in drawn.edges:
@@ -69,6 +75,6 @@ def _mermaid(text: str) -> str:
     )
 
 
-def _dot(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+def _dot(*lines: str) -> str:
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeGuard
 
 from tranche.errors import MapperRejected
 from tranche.model.partitioning_text import shown, unstorable
@@ -290,6 +290,11 @@ _CLASSES: tuple[type[Mapper], ...] = (
 
 MAPPERS: Mapping[str, type[Mapper]] = MappingProxyType({each.name: each for each in _CLASSES})
 """The mappers by the name that annotations use."""
+
+
+def is_mapper(value: object) -> TypeGuard[Mapper]:
+    """Whether something is a mapper: ``StartOfDay()`` is, ``StartOfDay`` is none."""
+    return isinstance(value, _CLASSES)
 
 
 def start_of(kind: str) -> StartOf:

@@ -10,8 +10,6 @@ from typing import Literal, TypeAlias
 from tranche.model.mapped import Unlisted
 
 PendingStatus: TypeAlias = Literal["waiting", "ready", "claimed"]
-SCHEDULE = "schedule"
-"""What stands among the askers for a fire of the script's own schedule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

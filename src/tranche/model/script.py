@@ -7,12 +7,13 @@ from typing import Literal, TypeAlias
 
 from tranche.model.argument import Argument
 from tranche.model.asset import AssetUri, ColumnRef, LakeTable
+from tranche.model.condition import Condition, any_of
 from tranche.model.data_test import DataTest
 from tranche.model.layout import Transform
 from tranche.model.partitioning import Partitioning
 from tranche.model.statement import Statement
 from tranche.model.strategy import Manual, Materialize
-from tranche.model.trigger import OnAsset, Trigger
+from tranche.model.trigger import OnAsset, Trigger, asker
 
 Dialect: TypeAlias = Literal["spark", "duckdb"]
 Language: TypeAlias = Literal["sql", "python"]
@@ -41,7 +42,8 @@ class Annotations:
     partitioning: Partitioning | None = None
     materialize: Materialize | None = None
     triggers: tuple[Trigger, ...] = ()
-    trigger_all: bool = False
+    condition: Condition | None = None
+    """What of the triggers must be there; any of them unless it is given, None if there are none."""
     layout: tuple[Transform, ...] = ()
     data_tests: tuple[DataTest, ...] = ()
     lineage: tuple[Lineage, ...] = ()
@@ -52,6 +54,10 @@ class Annotations:
     writes: tuple[AssetUri, ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
     """The line of each single annotation, by its word."""
+
+    def __post_init__(self) -> None:
+        if self.condition is None and self.triggers:
+            object.__setattr__(self, "condition", any_of(map(asker, self.triggers)))
 
     def line(self, word: str) -> int:
         return dict(self.lines).get(word, 1)

@@ -12,6 +12,7 @@ from tranche.errors import (
     UsageError,
 )
 from tranche.model.backfill import BackfillPlan, BackfillRequest, Job, Why
+from tranche.model.condition import joins
 from tranche.model.partitioning import Partitioning, TimePartitioning
 from tranche.model.plan import Plan, Request, Step
 from tranche.model.project import Project
@@ -229,14 +230,11 @@ class BackfillPlanner:
 
     def ready(self, script: Script, keys: Sequence[str], links: Sequence[Link]) -> list[str]:
         """The keys without those that must wait for something that nobody makes here."""
-        if script.annotations.trigger_all:
-            links = self.links.of(script)
         asking = [link for link in links if link.trigger is not None]
-        if not asking or not (
-            script.annotations.trigger_all or any(link.wait != "any" for link in asking)
-        ):
+        together = bool(joins(script.annotations.condition))
+        if not together and all(link.wait == "any" for link in asking):
             return list(keys)
-        waiting = self.arrivals.waiting(script, dict.fromkeys(keys, asking))
+        waiting = self.arrivals.waiting(script, dict.fromkeys(keys, asking), self.links.of(script))
         if waiting:
             first, reason = next(iter(waiting.items()))
             others = f" and {len(waiting) - 1:,} more keys" if len(waiting) > 1 else ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tranche.errors import TrancheError
 from tranche.model.backfill import BackfillRequest, CatchupPlan, Caught
+from tranche.model.condition import lacking
 from tranche.model.partitioning import Composite, Dynamic, TimePartitioning
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -132,12 +133,23 @@ class _Catching:
             for link in self.planner.links.of(script)
             if link.trigger is not None and link.mapping is not None
         ]
-        if not links:
+        condition = script.annotations.condition
+        if condition is None or not links:
             return list(keys)
         for link in links:
             arrivals.look_up(link, keys)
-        enough = all if script.annotations.trigger_all else any
-        return [key for key in keys if enough(arrivals.content(link, key) for link in links)]
+        named = [(str(link.asset), link) for link in links]
+        # Whatever is there has asked for the key, whether or not somebody heard it.
+        asked = [name for name, _ in named]
+        return [
+            key
+            for key in keys
+            if not lacking(
+                condition,
+                asked,
+                {name: [] if arrivals.content(link, key) else [name] for name, link in named},
+            )
+        ]
 
     def fires(self, script: Script, keys: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The fires of the schedule whose runs these keys would have been in."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tranche.errors import Fault, KeyRejected, MapperRejected, Place
 from tranche.model.asset import AssetUri
+from tranche.model.condition import AllOf, Asker, Asset, askers, joins, possible
 from tranche.model.mapped import Keys, Mapping, Undeclared, Unlisted, mapped
 from tranche.model.mapping import (
     All,
@@ -254,24 +255,47 @@ def _check_zone(script: Script, up: Partitioning, down: Partitioning) -> None:
 
 
 def _never_meet(graph: Graph, script: Script) -> Iterable[Fault]:
-    """A script that waits for all of its inputs, which have no key in common."""
-    if not script.annotations.trigger_all:
+    """A script that waits for assets together which have no key in common."""
+    condition = script.annotations.condition
+    links: dict[Asker, Link] = {
+        Asset(link.asset): link
+        for link in (_links(graph, script) if joins(condition) else ())
+        if link.trigger and link.mapping
+    }
+    keys = _listed_keys(script.partitioning, links.values())
+    if keys is None:
         return
-    links = [link for link in _links(graph, script) if link.trigger and link.mapping]
-    match script.partitioning:
-        case Static(values=keys):
-            possible: Iterable[str] = keys
-        case Dynamic() if len(listed := [m.keys for m in _lists(links)]) > 1:
-            possible = dict.fromkeys(key for each in listed for key in each)
-        case _:
-            return
-    if not any(all(_listed(link.needed(key)) for link in links) for key in possible):
-        assets = " and ".join(str(link.asset) for link in links)
+    hopeless: list[AllOf] = []
+    for join in joins(condition):
+        if any(_meet(join, key, links) for key in keys):
+            continue
+        hopeless.append(join)
+        if any(inner in hopeless for inner in joins(join) if inner is not join):
+            # It has been said of a part of it.
+            continue
+        assets = " and ".join(each.name for each in askers(join) if each in links)
+        apart = "leave the 'trigger' line out" if join is condition else "join them by |"
         yield Fault(
             Place(script.path, script.annotations.line("trigger")),
             f"it waits for {assets} together, and they feed no key in common",
-            "leave 'trigger all' out, or change the mappers",
+            f"{apart}, or change the mappers",
         )
+
+
+def _listed_keys(rule: Partitioning | None, links: Iterable[Link]) -> Iterable[str] | None:
+    """The keys that a script can have, if somebody lists them: its partitioning, or its mappers."""
+    match rule:
+        case Static(values=keys):
+            return keys
+        case Dynamic() if len(lists := [mapper.keys for mapper in _lists(links)]) > 1:
+            return dict.fromkeys(key for each in lists for key in each)
+        case _:
+            return None
+
+
+def _meet(join: AllOf, key: str, links: dict[Asker, Link]) -> bool:
+    """Whether there may be something for a key of all that an AND names."""
+    return possible(join, lambda each: each not in links or _listed(links[each].needed(key)))
 
 
 def _lists(links: Iterable[Link]) -> Iterable[AllowedKeys]:

@@ -13,6 +13,7 @@ from tranche.errors import (
     Place,
     TrancheError,
 )
+from tranche.model.condition import joined, lacking
 from tranche.model.mapped import Unlisted
 from tranche.model.mapping import Identity
 from tranche.model.partitioning import Composite, Partitioning, time_of
@@ -196,12 +197,18 @@ class _Planner:
         """A script without partitions takes what has some as a whole, or one key of it."""
         if script.name in self.roots or not links:
             return _Decision()
-        if all(not link.feeds_whole(self.keys[link.producer.name]) for link in links):
+        asking = [link for link in links if link.feeds_whole(self.keys[link.producer.name])]
+        if not asking:
             return _Decision((), "skip", f"it takes {links[0].mapper} of {links[0].asset} only")
-        if not script.annotations.trigger_all:
+        condition = script.annotations.condition
+        if condition is None or not joined(condition):
             return _Decision()
         awaited = [link for link in self.links.of(script) if link.trigger is not None]
-        missing = [str(link.asset) for link in awaited if not self.arrivals.any_of(link)]
+        lacks = {
+            str(link.asset): [] if self.arrivals.any_of(link) else [str(link.asset)]
+            for link in awaited
+        }
+        missing = lacking(condition, [str(link.asset) for link in asking], lacks)
         if missing:
             return _Decision((), "skip", f"it waits for {', '.join(missing)}")
         return _Decision()
@@ -247,13 +254,15 @@ class _Planner:
         """Those of the keys that wait for nothing; who asks for a script by name does not wait."""
         if script.name in self.roots or not asking:
             return _Decision(in_order(rule, keys))
-        if script.annotations.trigger_all:
-            links = [link for link in self.links.of(script) if link.trigger is not None]
-            waiting = self.arrivals.waiting(script, dict.fromkeys(keys, links))
-        else:
-            strict = [link for link in _unique(asking.values()) if link.wait != "any"]
-            # Keys that it looks back to have been asked for by nobody, and may lack something too.
-            waiting = self.arrivals.waiting(script, {key: asking.get(key, strict) for key in keys})
+        together = joined(script.annotations.condition)
+        strict = [
+            link
+            for link in _unique(asking.values())
+            if link.wait != "any" or str(link.asset) in together
+        ]
+        # Keys that it looks back to have been asked for by nobody, and may lack something too.
+        asked = {key: asking.get(key, strict) for key in keys}
+        waiting = self.arrivals.waiting(script, asked, self.links.of(script))
         left = [key for key in keys if key not in waiting]
         if not left:
             return _Decision(in_order(rule, keys), "skip", next(iter(waiting.values())))

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from tranche.model.condition import SCHEDULE, lacking
 from tranche.model.event import Event
-from tranche.model.pending import SCHEDULE, Decisions, Pending, Rejected, Released
+from tranche.model.pending import Decisions, Pending, Rejected, Released
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
@@ -186,7 +187,7 @@ class _Turn:
                     self.arrivals.look_up(link, several)
 
     def lacking(self, script: Script, row: Pending) -> list[str]:
-        """What a key still waits for: of one of those that asked for it, or of all inputs."""
+        """What a key still waits for, by the condition of its script."""
         each: dict[str, list[str]] = {}
         known = self.triggers.consumers.links
         links: list[Link | SourceLink] = list(known.of(script))
@@ -196,10 +197,8 @@ class _Turn:
                 each[str(link.asset)] = self.lacks(link, row)
         if any(isinstance(on, OnSchedule) for on in script.annotations.triggers):
             each[SCHEDULE] = [] if SCHEDULE in row.asked_by else ["its schedule"]
-        if script.annotations.trigger_all:
-            return [lack for several in each.values() for lack in several]
-        asked = [each[asker] for asker in row.asked_by if asker in each]
-        return min(asked, key=len, default=[])
+        condition = script.annotations.condition
+        return lacking(condition, row.asked_by, each) if condition is not None else []
 
     def lacks(self, link: Link | SourceLink, row: Pending) -> list[str]:
         if isinstance(link, SourceLink):

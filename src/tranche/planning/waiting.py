@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tranche.model.asset import AssetUri
+from tranche.model.condition import AllOf, Asset, Condition, any_of, joined, lacking
 from tranche.model.mapped import Unlisted, among
 from tranche.model.script import Script
 from tranche.planning.graph import Graph
@@ -31,19 +32,23 @@ class Arrivals:
         self._known: dict[tuple[str, str | None], bool] = {}
         self._made: dict[str, frozenset[str]] = {}
 
-    def waiting(self, script: Script, links: Mapping[str, Sequence[Link]]) -> dict[str, str]:
-        """The keys that must wait, each with what for; `links` are those that ask for each key.
+    def waiting(
+        self, script: Script, asking: Mapping[str, Sequence[Link]], links: Iterable[Link]
+    ) -> dict[str, str]:
+        """The keys that must wait, each with what for, by the condition of their script.
 
-        One of them must be content, or all if the script says so.
+        `asking` are the links that ask for each key, `links` all that the script has.
         """
-        self._look_up(links)
+        together = joined(script.annotations.condition)
+        others = [link for link in links if link.trigger and str(link.asset) in together]
+        concerned = {key: _unique([*some, *others]) for key, some in asking.items()}
+        self._look_up(concerned)
         found: dict[str, str] = {}
-        for key, asking in links.items():
-            lacking = [self.lacking(link, key) for link in asking]
-            if script.annotations.trigger_all:
-                missing = list(dict.fromkeys(each for some in lacking for each in some))
-            else:
-                missing = min(lacking, key=len, default=[])
+        for key, some in asking.items():
+            lacks = {str(link.asset): self.lacking(link, key) for link in concerned[key]}
+            condition = _condition(script, some)
+            asked = [str(link.asset) for link in some]
+            missing = lacking(condition, asked, lacks) if condition is not None else []
             if missing:
                 found[key] = f"it waits for {_listed(missing)}"
         return found
@@ -156,6 +161,20 @@ class Arrivals:
 
     def _owner(self, asset: AssetUri) -> str:
         return str(self.graph.owner(asset))
+
+
+def _condition(script: Script, asking: Iterable[Link]) -> Condition | None:
+    """The condition of a script in a plan, where what is only read hands keys down by itself too."""
+    condition = script.annotations.condition
+    read = [Asset(link.asset) for link in asking if link.trigger is None]
+    if not read or isinstance(condition, AllOf):
+        return condition
+    return any_of([*read, condition] if condition is not None else read)
+
+
+def _unique(links: Iterable[Link]) -> list[Link]:
+    """One link for each asset."""
+    return list({link.asset: link for link in links}.values())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-_FORMAT = 1
+_FORMAT = 2
 _STANDARD = {
     ("datetime", "datetime"),
     ("datetime", "date"),

@@ -11,6 +11,7 @@ from typing import cast
 from tranche.errors import Fault, PartitioningError, Place
 from tranche.model.argument import TYPES, Argument, accepts, argument_type, looks_like
 from tranche.model.asset import AssetUri, FileSet
+from tranche.model.condition import Condition, all_of
 from tranche.model.data_test import DataTest, Relationship
 from tranche.model.duration import parse_duration
 from tranche.model.layout import Transform
@@ -18,7 +19,8 @@ from tranche.model.mapping_inferred import implied
 from tranche.model.partitioning import Composite, Partitioning, TimePartitioning
 from tranche.model.script import Annotations, Dialect, Lineage, Retry
 from tranche.model.strategy import History, Manual, Materialize
-from tranche.model.trigger import OnAsset, OnSchedule, Trigger
+from tranche.model.trigger import OnAsset, OnSchedule, Trigger, asker
+from tranche.script.conditions import EXAMPLE, mismatches, parse_condition
 from tranche.script.data_tests import parse_data_test
 from tranche.script.materialize import address, parse_layout, parse_lineage, parse_materialize
 from tranche.script.partitioned import parse_partitioned
@@ -74,6 +76,7 @@ class _Draft:
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     marked: bool = False
+    condition: Condition | None = None
     trigger_all: bool = False
     partitioning: Partitioning | None = None
     materialize: Materialize | None = None
@@ -106,7 +109,7 @@ class _Draft:
             partitioning=self.partitioning,
             materialize=self.materialize,
             triggers=tuple(self.triggers),
-            trigger_all=self.trigger_all,
+            condition=self.condition,
             layout=self.layout,
             data_tests=tuple(self.data_tests),
             lineage=tuple(self.lineage),
@@ -178,8 +181,9 @@ def _read(draft: _Draft, word: str, rest: str, line: int) -> None:
             if isinstance(trigger, OnAsset):
                 draft.addresses.append((trigger.asset, line))
         case "trigger":
-            parse_trigger(rest)
-            draft.trigger_all |= draft.once(word, line)
+            condition = parse_trigger(rest)
+            if draft.once(word, line):
+                draft.condition, draft.trigger_all = condition, condition is None
         case "partitioned":
             _partitioned(draft, rest, line)
         case "materialize":
@@ -264,6 +268,7 @@ def _check_together(draft: _Draft) -> None:
     """Rules about annotations that depend on each other."""
     if "partitioned" not in draft.lines:
         _imply(draft)
+    _check_condition(draft)
     made = draft.materialize
     if made is not None:
         _check_made(draft, made)
@@ -311,6 +316,17 @@ def _imply(draft: _Draft) -> None:
         first = (trigger, found)
     if first is not None:
         draft.partitioning = first[1]
+
+
+def _check_condition(draft: _Draft) -> None:
+    """The `trigger` line and the `on` lines must speak of the same things."""
+    if draft.trigger_all and draft.triggers:
+        draft.condition = all_of(map(asker, draft.triggers))
+    # Of an `on` line that does not parse, nobody knows what it names.
+    if draft.condition is None or "on" in draft.lines:
+        return
+    for line, what, remedy in mismatches(draft.condition, draft.lines["trigger"], draft.triggers):
+        draft.fault(line, what, remedy)
 
 
 def _check_made(draft: _Draft, made: Materialize) -> None:
@@ -364,9 +380,16 @@ def _has_periods(partitioning: Partitioning | None) -> bool:
     return isinstance(partitioning, TimePartitioning)
 
 
-def parse_trigger(text: str) -> None:
-    if text != "all":
-        raise Malformed(f"'trigger {text}' does not parse", "write trigger all")
+def parse_trigger(text: str) -> Condition | None:
+    """The condition of a `trigger` line; None if it says that all `on` lines are meant."""
+    if text == "all":
+        return None
+    if text == "any":
+        raise Malformed(
+            "'trigger any' is what holds without the line",
+            f"leave it out, or write trigger all, or {EXAMPLE}",
+        )
+    return parse_condition(text)
 
 
 def parse_dialect(text: str) -> Dialect:

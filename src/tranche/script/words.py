@@ -83,7 +83,7 @@ def split_list(text: str, what: str) -> tuple[str, ...]:
 
 def _word(text: str, position: int) -> tuple[str | None, str, int]:
     if text[position] == '"':
-        value, position = _quoted(text, position)
+        value, position = read_quoted(text, position)
         return None, value, position
     start = position
     depth = 0
@@ -105,7 +105,7 @@ def _word(text: str, position: int) -> tuple[str | None, str, int]:
 
 def _value(text: str, position: int, name: str) -> tuple[str, int]:
     if position < len(text) and text[position] == '"':
-        return _quoted(text, position)
+        return read_quoted(text, position)
     start = position
     depth = 0
     while position < len(text) and not (text[position].isspace() and depth <= 0):
@@ -116,7 +116,8 @@ def _value(text: str, position: int, name: str) -> tuple[str, int]:
     return text[start:position], position
 
 
-def _quoted(text: str, position: int) -> tuple[str, int]:
+def read_quoted(text: str, position: int) -> tuple[str, int]:
+    """The text in the quotes that open at a position, and where it goes on after them."""
     value: list[str] = []
     at = position + 1
     while at < len(text):

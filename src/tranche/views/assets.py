@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange
+from tranche.model.condition import joins
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
@@ -144,6 +145,12 @@ def change_view(change: ColumnChange) -> dict[str, Any]:
     }
 
 
+def condition_text(script: Script) -> str | None:
+    """The condition of a script; None if any of what triggers it is enough."""
+    condition = script.annotations.condition
+    return str(condition) if joins(condition) else None
+
+
 def script_view(script: Script) -> dict[str, Any]:
     annotations = script.annotations
     made = annotations.materialize
@@ -154,6 +161,7 @@ def script_view(script: Script) -> dict[str, Any]:
         "partitioning": annotations.partitioning.describe() if annotations.partitioning else None,
         "strategy": made.strategy.name if made else None,
         "on": [str(trigger.asset) for trigger in script.triggers_on()],
+        "condition": condition_text(script),
         "reads": [str(asset) for asset in script.reads],
         "writes": [str(asset) for asset in script.writes],
         "layout": [str(transform) for transform in annotations.layout],

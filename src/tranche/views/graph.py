@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.graph import build_graph
 from tranche.planning.links import Links
-from tranche.views.assets import script_view
+from tranche.views.assets import condition_text, script_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Picture:
     assets: tuple[str, ...]
     sources: tuple[str, ...]
     edges: tuple[Edge, ...]
+    conditions: Mapping[str, str]
+    """What of its triggers a script waits for together, by its name, where any is not enough."""
 
 
 def picture(project: Project) -> Picture:
@@ -56,7 +59,8 @@ def picture(project: Project) -> Picture:
         for asset in map(str, script.writes):
             edges[Edge(script.name, asset)] = None
     names = tuple(script.name for script in project.scripts)
-    return Picture(names, tuple(made), tuple(sources), tuple(edges))
+    conditions = {s.name: text for s in project.scripts if (text := condition_text(s)) is not None}
+    return Picture(names, tuple(made), tuple(sources), tuple(edges), conditions)
 
 
 def _mappers(links: Links, script: Script) -> dict[str, str]:

@@ -21,5 +21,5 @@ annotations.sql:7: 'column' does not parse; write column <out> <- <uri>.<col>[, 
 annotations.sql:8: 'retry' needs a number of tries; write it as retry 3 delay=10s
 annotations.sql:9: unknown dialect 'oracle'; use spark or duckdb
 annotations.sql:10: unknown type 'number' of $top; use string, tinyint, smallint, int, bigint, float, double, decimal(p,s), date, timestamp, timestamp_ntz, boolean
-annotations.sql:11: 'trigger any' does not parse; write trigger all
+annotations.sql:11: 'trigger any' is what holds without the line; leave it out, or write trigger all, or trigger (lake://main/a & lake://main/b) | lake://main/c
 annotations.sql:13: the annotation 'partitioned' stands below the first statement; move it into the comment block at the top; if this is prose, begin it with another word

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 from pages import DOCS, ROOT, Block, blocks
 
@@ -68,6 +70,12 @@ def test_python_headers_parse() -> None:
     assert found.faults == ()
     assert found.script is not None
     assert not_built_yet(found.script) == "Python scripts cannot be run yet"
+
+
+@pytest.mark.parametrize("block", [b for name in NAMES for b in blocks(name, "pycon")], ids=str)
+def test_python_in_the_documents_says_what_they_say(block: Block) -> None:
+    example = doctest.DocTestParser().get_doctest(block.text, {}, str(block), None, block.line)
+    assert doctest.DocTestRunner().run(example) == doctest.TestResults(0, len(example.examples))
 
 
 def test_the_scripts_of_the_first_project_are_those_of_init() -> None:

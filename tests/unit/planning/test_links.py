@@ -281,8 +281,10 @@ class TestDemanding:
         ("on lake://main/src map=start_of_day; partitioned monthly", "lake://main/src: map=start_of_day does not fit: from undeclared to monthly keys, and it makes daily keys; choose map=identity, start_of_month, all, last or fixed(…)"),
         ("on lake://main/src map=offset(-1)", "lake://main/src: map=offset(-1) makes keys, and script has no partitions; add a partitioned line, or leave map= out"),
         ("on lake://main/d map=start_of_day", "lake://main/d: its keys are in America/New_York, and those of script would be in UTC; add the line 'partitioned daily tz=\"America/New_York\"'"),
-        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave 'trigger all' out, or change the mappers"),
-        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned dynamic key="$.k"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave 'trigger all' out, or change the mappers"),
+        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave the 'trigger' line out, or change the mappers"),
+        ('trigger lake://main/src | lake://main/r & lake://main/r2; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); on lake://main/src; partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; join them by |, or change the mappers"),
+        ('trigger lake://main/src & (lake://main/src2 | lake://main/r & lake://main/r2); on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); on lake://main/src map=allowed(us); on lake://main/src2; partitioned static keys="us,eu"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; join them by |, or change the mappers"),
+        ('trigger all; on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu); partitioned dynamic key="$.k"', "it waits for lake://main/r and lake://main/r2 together, and they feed no key in common; leave the 'trigger' line out, or change the mappers"),
     ],
 )  # fmt: skip
 def test_what_does_not_hang_together_is_a_fault(
@@ -310,11 +312,17 @@ def test_what_does_not_hang_together_is_a_fault(
         "on lake://main/src map=start_of_week",
         "trigger all; on lake://main/r; on lake://main/src map=allowed(us);"
         ' partitioned static keys="us,eu"',
+        "trigger (lake://main/src | lake://main/r) & lake://main/r2; on lake://main/src;"
+        " on lake://main/r map=allowed(us); on lake://main/r2 map=allowed(eu);"
+        ' partitioned static keys="us,eu"',
+        "trigger lake://main/r | lake://main/r2; on lake://main/r map=allowed(us);"
+        ' on lake://main/r2 map=allowed(eu); partitioned static keys="us,eu"',
     ],
 )
 def test_what_hangs_together_or_need_not(text: str, project: Callable[..., Project]) -> None:
     texts = {
         "r": 'partitioned static keys="us,eu"; materialize lake://main/r',
+        "r2": 'partitioned static keys="us,eu"; materialize lake://main/r2',
         "w": "materialize lake://main/w",
         "script": text,
     }
@@ -322,6 +330,14 @@ def test_what_hangs_together_or_need_not(text: str, project: Callable[..., Proje
 
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
+EITHER = {
+    "a": 'partitioned daily start="2026-04-25"; materialize lake://main/a',
+    "b": 'partitioned daily start="2026-05-01"; materialize lake://main/b',
+    "x": 'partitioned daily start="2026-04-28" end="2026-04-28"; materialize lake://main/x',
+    "z": "on lake://main/a; on lake://main/b; on lake://main/x; on lake://main/source;"
+    " trigger lake://main/a & lake://main/b & lake://main/source | lake://main/x;"
+    ' partitioned daily start="2026-04-20"; materialize lake://main/z',
+}
 MONTHS = {
     "d": 'partitioned daily start="2026-01-30"; materialize lake://main/d',
     "m": 'on lake://main/d; partitioned monthly start="2026-01"; materialize lake://main/m'
@@ -382,3 +398,20 @@ class TestFilling:
         assert (keys["lake://main/d"][0], keys["lake://main/d"][-1]) == ("2026-01-30", "2026-05-02")
         # April is complete with the days that are caught up with here.
         assert keys["lake://main/m"] == ("2026-01", "2026-02", "2026-03", "2026-04")
+
+    def test_conditions_hold_for_those_that_follow(
+        self, backfill: Callable[..., BackfillPlan]
+    ) -> None:
+        found = backfill(EITHER, "x")
+        assert step(found.plan, "z").keys == ("2026-04-28",)
+        found = backfill(EITHER, "a", start="2026-05-01", end="2026-05-02")
+        assert [each.script.name for each in found.plan.steps] == ["a"]
+        assert found.warnings == (
+            "lake://main/z 2026-05-01 and 1 more keys cannot follow yet: it waits for"
+            " lake://main/b 2026-05-01",
+        )
+
+    def test_catching_up_goes_by_conditions(self, catchup: Callable[..., CatchupPlan]) -> None:
+        keys = {caught.asset: caught.keys for caught in catchup(EITHER).caught}
+        # The days of a and b together, and those of x; by the source, nobody can tell.
+        assert keys["lake://main/z"] == ("2026-04-28", "2026-05-01", "2026-05-02")

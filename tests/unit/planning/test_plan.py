@@ -259,6 +259,43 @@ def test_trigger_all_waits_for_the_others(plan: PlanFor, state: Any) -> None:
     assert only(plan(ALL, "a"), "z").verdict == "run"
 
 
+EITHER = {
+    **{name: f"partitioned daily; materialize lake://main/{name}" for name in ("a", "b", "x")},
+    "z": "on lake://main/a; on lake://main/b; on lake://main/x; on lake://main/source;"
+    " trigger (lake://main/a & lake://main/b & lake://main/source) | lake://main/x;"
+    " partitioned daily lookback=1; materialize lake://main/z",
+}
+
+
+def test_a_run_goes_by_the_condition(plan: PlanFor, state: Any) -> None:
+    assert only(plan(EITHER, "x", exact=True), "z").verdict == "run"
+    step = only(plan(EITHER, "a", exact=True), "z")
+    assert (step.verdict, step.reason) == ("skip", "it waits for lake://main/b 2026-05-16")
+    state.keys.add(("lake://main/x", DAY))
+    assert only(plan(EITHER, "a"), "z").verdict == "skip"
+    state.keys.add(("lake://main/b", DAY))
+    # The day that it looks back to has to be there too, where it is one of several.
+    found = plan(EITHER, "a")
+    assert only(found, "z").keys == (DAY,)
+    assert found.warnings == (
+        "lake://main/z 2026-05-15 does not run: it waits for lake://main/a 2026-05-15,"
+        " lake://main/b 2026-05-15",
+    )
+    assert only(plan(EITHER, "x"), "z").keys == ("2026-05-15", DAY)
+
+
+def test_a_whole_table_goes_by_the_condition(plan: PlanFor, state: Any) -> None:
+    texts = EITHER | {
+        "z": "on lake://main/a map=all; on lake://main/b map=last; on lake://main/x map=fixed(2026-05-01);"
+        " trigger lake://main/a & lake://main/b | lake://main/x; materialize lake://main/z"
+    }
+    assert only(plan(texts, "a"), "z").reason == "it waits for lake://main/b"
+    assert only(plan(texts, "x"), "z").reason == "it takes fixed(2026-05-01) of lake://main/x only"
+    assert only(plan(texts, "x", partition="2026-05-01"), "z").verdict == "run"
+    state.keys.add(("lake://main/b", "2026-01-01"))
+    assert only(plan(texts, "a"), "z").verdict == "run"
+
+
 def test_trigger_all_counts_what_runs_in_the_same_plan(plan: PlanFor) -> None:
     found = plan(ALL, ".")
     assert only(found, "z").verdict == "run"

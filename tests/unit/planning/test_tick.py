@@ -140,6 +140,67 @@ def test_any_of_several(scene: SceneOf) -> None:
     assert found.rows[C, "2026-05-01"].asked_by == ("lake://main/a", "lake://main/b")
 
 
+EITHER = {
+    **{name: f"partitioned daily; materialize lake://main/{name}" for name in ("a", "b", "x")},
+    "c": "on lake://main/a; on lake://main/b; on lake://main/x; partitioned daily;"
+    " trigger (lake://main/a & lake://main/b) | lake://main/x; materialize lake://main/c",
+}
+
+
+def test_two_together_or_a_third(scene: SceneOf) -> None:
+    found = scene(EITHER).published("a", "2026-05-01", "2026-05-02", "2026-05-03").turn()
+    assert found.waiting() == {
+        (C, f"2026-05-0{day}"): (f"lake://main/b 2026-05-0{day}",) for day in (1, 2, 3)
+    }
+    # Each key goes its own way.
+    found.published("b", "2026-05-02").published("x", "2026-05-03", "2026-05-04").turn()
+    assert set(found.waiting()) == {(C, "2026-05-01")}
+    assert found.ready() == [(C, f"2026-05-0{day}") for day in (2, 3, 4)]
+    assert found.rows[C, "2026-05-03"].asked_by == ("lake://main/a", "lake://main/x")
+
+
+def test_what_has_been_there_for_long_starts_nothing_by_itself(scene: SceneOf) -> None:
+    found = scene(EITHER)
+    found.there["lake://main/x", "2026-05-01"] = "m"
+    # Nobody has asked for x: it was consumed long ago.
+    found.published("a", "2026-05-01").turn()
+    assert found.waiting() == {(C, "2026-05-01"): ("lake://main/b 2026-05-01",)}
+    # What an AND needs may have been there before.
+    found.there["lake://main/b", "2026-05-02"] = "m"
+    found.published("a", "2026-05-02").turn()
+    assert found.ready() == [(C, "2026-05-02")]
+
+
+def test_one_of_two_together_with_a_third(scene: SceneOf) -> None:
+    condition = "(lake://main/a | lake://main/b) & lake://main/x"
+    texts = EITHER | {
+        "c": EITHER["c"].replace("(lake://main/a & lake://main/b) | lake://main/x", condition)
+    }
+    found = scene(texts).published("x", "2026-05-01").published("b", "2026-05-02").turn()
+    assert found.waiting() == {
+        (C, "2026-05-01"): ("lake://main/a 2026-05-01",),
+        (C, "2026-05-02"): ("lake://main/x 2026-05-02",),
+    }
+    found.published("b", "2026-05-01").published("x", "2026-05-02").turn()
+    assert found.ready() == [(C, "2026-05-01"), (C, "2026-05-02")]
+
+
+def test_a_schedule_together_with_sources(scene: SceneOf) -> None:
+    texts = {
+        "c": "on schedule; on lake://main/x map=start_of_day; on lake://main/y map=start_of_day;"
+        " trigger schedule & lake://main/x | lake://main/y; partitioned daily lag=1;"
+        " materialize lake://main/c"
+    }
+    found = scene(texts).turn().heard("x", "2026-05-16T03:00").turn()
+    assert found.waiting() == {(C, "2026-05-16"): ("its schedule",)}
+    found.turn(hours=12)
+    assert found.ready() == [(C, "2026-05-16")]
+    found.turn(hours=24)
+    assert found.waiting() == {(C, "2026-05-17"): ("an event of lake://main/x",)}
+    found.heard("y", "2026-05-17T03:00").turn()
+    assert found.ready() == [(C, "2026-05-16"), (C, "2026-05-17")]
+
+
 def test_sources_wait_for_events_of_each(scene: SceneOf) -> None:
     texts = {
         "c": "on lake://main/x map=start_of_day; on lake://main/y map=start_of_day; trigger all;"

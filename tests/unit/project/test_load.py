@@ -137,8 +137,17 @@ def test_a_file_that_cannot_be_read(make: Make, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_hit_parses_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = make({"a.sql": GOOD.format("a"), "bad.sql": "-- pipeline\n-- retry x\nSELECT 1"})
+    texts = {
+        "a.sql": GOOD.format("a"),
+        "bad.sql": "-- pipeline\n-- retry x\nSELECT 1",
+        "c.sql": "-- pipeline\n-- on lake://main/x\n-- on lake://main/y\n"
+        '-- on schedule "@daily"\n-- trigger lake://main/x & (schedule | lake://main/y)\nSELECT 1',
+    }
+    root = make(texts)
     first = load(root)
+    assert (
+        str(first.scripts[1].annotations.condition) == "lake://main/x & (schedule | lake://main/y)"
+    )
 
     def forbidden(*_: object) -> ScriptRead:
         raise AssertionError("parsed again")

@@ -9,6 +9,7 @@ import pytest
 
 from tranche.model.argument import Argument
 from tranche.model.asset import ColumnRef, FileSet, LakeTable
+from tranche.model.condition import AllOf, AnyOf, Asset, OwnSchedule
 from tranche.model.data_test import (
     AcceptedValues,
     DataTest,
@@ -226,13 +227,20 @@ def test_a_schedule_without_cron_needs_a_time_kind() -> None:
 
 
 def test_trigger_all() -> None:
-    assert annotations("trigger all").trigger_all
-    assert not annotations().trigger_all
-    assert messages("trigger any") == ["s.sql:2: 'trigger any' does not parse; write trigger all"]
-    twice = header("trigger all", "trigger all")
-    assert twice.annotations.trigger_all
+    on = "on lake://main/a", "on schedule", "on lake://main/b", "partitioned daily"
+    a, schedule, b = Asset("lake://main/a"), OwnSchedule(), Asset("lake://main/b")
+    assert annotations(*on, "trigger all").condition == AllOf((a, schedule, b))
+    assert annotations(*on).condition == AnyOf((a, schedule, b))
+    assert annotations("on lake://main/a", "trigger all").condition == a
+    assert annotations("trigger all").condition is None
+    assert messages("trigger any") == [
+        "s.sql:2: 'trigger any' is what holds without the line; leave it out, or write trigger all,"
+        " or trigger (lake://main/a & lake://main/b) | lake://main/c"
+    ]
+    twice = header(*on, "trigger all", "trigger lake://main/a")
+    assert twice.annotations.condition == AllOf((a, schedule, b))
     assert [str(f) for f in twice.faults] == [
-        "s.sql:3: a second 'trigger' line, the first is line 2; keep one"
+        "s.sql:7: a second 'trigger' line, the first is line 6; keep one"
     ]
 
 
@@ -624,9 +632,12 @@ def test_a_word_that_looks_like_an_annotation_gets_a_warning() -> None:
     ]
 
 
-def test_mappers_that_make_different_keys_never_meet() -> None:
+@pytest.mark.parametrize(
+    "trigger", ["trigger all", "trigger lake://main/a & lake://main/b", "retry 1"]
+)
+def test_mappers_that_make_different_keys_never_meet(trigger: str) -> None:
     quarter, week = "on lake://main/a map=start_of_quarter", "on lake://main/b map=start_of_week"
-    assert messages(quarter, week, "trigger all") == [
+    assert messages(quarter, week, trigger) == [
         "s.sql:3: map=start_of_week makes other keys than map=start_of_quarter of line 2, so that"
         " they never meet; use the same mapper, or add a partitioned line that says what the keys are"
     ]
