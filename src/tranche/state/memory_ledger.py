@@ -171,6 +171,7 @@ class MemoryLedger:
                 snapshot=entry.snapshot,
                 digest=entry.digest,
                 fingerprint=entry.fingerprint,
+                provisional=entry.provisional,
             )
         self._partitions[key] = state
 
