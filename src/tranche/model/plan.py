@@ -47,6 +47,10 @@ class SliceKey:
     inputs: tuple[InputKey, ...] = ()
     awaits: tuple[InputKey, ...] = ()
     """What it waits for and does not read."""
+    provisional: bool = False
+    """Whether it runs without something that a link with a deadline waits for."""
+    without: tuple[InputKey, ...] = ()
+    """What that is, as far as it is known."""
 
 
 _WHOLE = (SliceKey(),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tranche.model.event import Event
 from tranche.model.pending import SCHEDULE, Decisions, Pending, Rejected, Released
@@ -13,9 +13,11 @@ from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
 from tranche.planning.asking import Consumers
 from tranche.planning.consumed import consumed
+from tranche.planning.deadlines import deadline_of, has_deadline
 from tranche.planning.firing import due, schedules_of
 from tranche.planning.graph import build_graph
 from tranche.planning.links import Link, SourceLink
+from tranche.planning.provisional import Provisional
 from tranche.planning.scheduled import Moves
 from tranche.planning.waiting import Arrivals
 from tranche.ports import TriggerReader
@@ -65,6 +67,7 @@ class _Turn:
         self.ledger = ledger
         self.triggers = triggers
         self.arrivals = Arrivals(triggers.graph, ledger, {})
+        self.provisional = Provisional(triggers.consumers.links, self.arrivals, ledger)
         self.rows: dict[tuple[str, str | None], Pending] = {}
         self.fired: dict[str, datetime] = {}
         self.dropped: list[tuple[str, str | None]] = []
@@ -150,7 +153,7 @@ class _Turn:
                 row,
                 status="waiting" if lacking else "ready",
                 lacking=tuple(lacking),
-                look_at=None,
+                look_at=self.look_at(script, row) if lacking else None,
             )
 
     def needless(self) -> set[tuple[str, str | None]]:
@@ -168,11 +171,26 @@ class _Turn:
         found: set[tuple[str, str | None]] = set()
         for consumer, several in keys.items():
             script = self.triggers.scripts[consumer]
-            for key, how in consumed(script, several, links, self.ledger).items():
+            built = consumed(script, several, links, self.ledger)
+            complete = self.complete(script, list(built))
+            for key, how in built.items():
                 asked_by = self.rows[consumer, key].asked_by
-                if how == "same" or not _refreshes(script, asked_by):
+                if key not in complete and (how == "same" or not _refreshes(script, asked_by)):
                     found.add((consumer, key))
         return found
+
+    def complete(self, script: Script, keys: Sequence[str]) -> set[str]:
+        """Keys whose slice is provisional, and which lack nothing any more.
+
+        What they lacked may have come between the plan of their run and its start: they are made of
+        it then, and only another run ends that they are provisional.
+        """
+        if not keys or not has_deadline(script):
+            return set()
+        standing = self.ledger.standing(script.label, keys)
+        found = [key for key in keys if key in standing and standing[key].provisional]
+        without = self.provisional.without(script, found)
+        return {key for key in found if key not in without}
 
     def look_up(self) -> None:
         keys: dict[str, list[str]] = {}
@@ -201,7 +219,30 @@ class _Turn:
         asked = [each[asker] for asker in row.asked_by if asker in each]
         return min(asked, key=len, default=[])
 
+    def look_at(self, script: Script, row: Pending) -> datetime | None:
+        """The first deadline to come of something that a key lacks."""
+        if not has_deadline(script):
+            return None
+        known = self.triggers.consumers.links
+        links: tuple[Link | SourceLink, ...] = (*known.of(script), *known.sources(script))
+        found = [
+            until.astimezone(UTC)
+            for link in links
+            if (until := deadline_of(link, row.partition)) is not None and self.lacks(link, row)
+        ]
+        return min(found, default=None)
+
     def lacks(self, link: Link | SourceLink, row: Pending) -> list[str]:
+        """What a key waits for of one input, with until when."""
+        found = self.missing(link, row)
+        until = deadline_of(link, row.partition) if found else None
+        if until is None:
+            return found
+        if until <= self.now:
+            return []
+        return [f"{each} (until {until.isoformat(timespec='minutes')})" for each in found]
+
+    def missing(self, link: Link | SourceLink, row: Pending) -> list[str]:
         if isinstance(link, SourceLink):
             # Only events tell of it, and one that came before the last run counts no more.
             asset = str(link.asset)
