@@ -273,9 +273,15 @@ def _show_result(result: BackfillResult, output: Output) -> None:
 
 
 def show_outcomes(outcomes: Iterable[tuple[str, KeyOutcome]], output: Output) -> None:
-    counts = Counter((asset, outcome.status) for asset, outcome in outcomes)
+    counts: Counter[tuple[str, str]] = Counter()
+    provisional: Counter[str] = Counter()
+    for asset, outcome in outcomes:
+        counts[asset, outcome.status] += 1
+        provisional[asset] += outcome.provisional
     for (asset, status), number in counts.items():
-        output.line(f"{asset}: {counted(number, 'key')} {status}")
+        some = provisional[asset] if status == "succeeded" else 0
+        told = f", {some:,} of them provisional" if some else ""
+        output.line(f"{asset}: {counted(number, 'key')} {status}{told}")
 
 
 def jobs_view(jobs: Sequence[Job]) -> list[dict[str, Any]]:

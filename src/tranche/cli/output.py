@@ -25,6 +25,7 @@ STATUS_STYLE = {
     "skipped": "yellow",
     "cancelled": "yellow",
     "running": "cyan",
+    "provisional": "yellow",
 }
 
 

@@ -14,6 +14,8 @@ from tranche.run.runner import Progress, StepResult
 if TYPE_CHECKING:
     from rich.status import Status
 
+_NAMED = 3
+"""How many missing keys a line names."""
 _TEST_SIGN = {"passed": "✓", "warned": "!", "failed": "✗"}
 _SIGN = {"succeeded": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
 
@@ -87,6 +89,8 @@ class RunProgress(Progress):
             for key in result.keys
             if key.status in ("failed", "skipped")
         )
+        if result.provisional:
+            text += f"\n    {without(step)}"
         style = STATUS_STYLE[record.status]
         if not self._output.json:
             self._output.line(text, style)
@@ -100,3 +104,18 @@ def named(step: Step) -> str:
     if step.is_range:
         return f"{step.script.label} {' … '.join(keys)}"
     return " ".join([step.script.label, *keys[:1]])
+
+
+def without(step: Step) -> str:
+    """That a step is provisional, and what it runs without."""
+    keys = [key for key in step.slice if key.provisional]
+    some = f" ({len(keys):,} of {len(step.slice):,} keys)" if step.is_range else ""
+    missing = dict.fromkeys(needed for key in keys for needed in key.without)
+    names = [
+        str(each.asset) if each.partition is None else f"{each.asset} {shown(each.partition)}"
+        for each in missing
+    ]
+    if not names:
+        return f"provisional{some}"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"provisional{some}: without {', '.join(names[:_NAMED])}{more}"

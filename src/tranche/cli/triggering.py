@@ -155,6 +155,7 @@ def serve(project: Project, output: Output, *, workers: int) -> None:
         sign = "✓" if result.status == "succeeded" else "✗"
         errors = [step.record.error for step in result.steps if step.record.error]
         words = f"{sign} {run.consumer}{_keys(run.keys)} {result.status}"
+        words += ", provisional" if any(step.provisional for step in result.steps) else ""
         more = f": {errors[0]}" if errors else ""
         tell(
             about | {"status": result.status, "error": errors[0] if errors else None}, words + more

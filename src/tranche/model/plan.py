@@ -101,6 +101,11 @@ class Step:
         return tuple(dict.fromkeys(needed for key in self.slice for needed in key.inputs))
 
     @property
+    def provisional(self) -> bool:
+        """Whether one of its keys is."""
+        return any(key.provisional for key in self.slice)
+
+    @property
     def strategy(self) -> str | None:
         if self.restores is not None:
             return "rollback"

@@ -104,7 +104,7 @@ def entries_of(
             tests=tests_of(staged, key.partition),
             error=error,
             seconds=(at - attempt.started_at).total_seconds() / len(step.slice),
-            provisional=key.provisional,
+            provisional=key.provisional and status == "succeeded",
         )
         for key in step.slice
     )

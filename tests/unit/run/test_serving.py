@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tranche.errors import StatementFailed
+from tranche.errors import RangeRefused, StatementFailed
 from tranche.model.event import Event
 from tranche.model.plan import Step
+from tranche.model.run import Attempt
 from tranche.planning.stale import stale_keys
+from tranche.ports import Restored, Staged
+from tranche.run.ledger import expected
 from tranche.run.runner import run_plan
 from tranche.run.serving import Server
 from tranche.script.schedules import moved
@@ -340,6 +344,52 @@ def test_what_comes_between_plan_and_start_does_not_leave_it_provisional() -> No
     scene.now = SIX
     scene.settle()
     assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_each_key_of_a_range_is_provisional_for_itself(refused: bool) -> None:
+    texts = LATE | {"d": LATE["d"].replace("daily", "daily lookback=1")}
+    scene = Scene(texts)
+    scene.settle()
+    scene.heard(*HOURS)
+    scene.settle()
+    if refused:
+        scene.breaks = lambda step: RangeRefused("it cannot be") if step.is_range else None
+    plan = scene.bench.plan("d", partition="2026-05-17")
+    (result,) = run_plan(plan, scene.engine, scene.bench.store, scene.bench.clock).steps
+    assert [(key.partition, key.provisional) for key in result.keys] == [
+        ("2026-05-16", False),
+        ("2026-05-17", True),
+    ]
+    assert result.provisional
+    assert standing(scene, "d", "2026-05-17") == ("succeeded", True)
+
+
+def test_a_rollback_takes_over_what_the_slice_was() -> None:
+    scene = Scene(LATE)
+    scene.settle()
+    scene.heard(*HOURS[:23])
+    scene.now = SIX
+    scene.settle()
+    store = scene.bench.store
+    (early,) = store.materializations("lake://main/d", "2026-05-16", limit=9)
+    scene.heard(HOURS[23])
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+    (step,) = scene.bench.plan("d", partition="2026-05-16").steps
+    staged = Staged(
+        restored=(Restored("2026-05-16", 1),), lineage=frozenset({early.snapshot or ""})
+    )
+    attempt = Attempt(id="t", run="r", position=0, number=1, status="running", started_at=scene.now)
+    (entry,) = expected(
+        replace(step, restores=early.snapshot),
+        attempt,
+        scene.now,
+        inputs={},
+        staged=staged,
+        state=store,
+    )
+    assert (entry.inputs, entry.provisional) == (early.inputs, True)
 
 
 def test_a_source_that_is_late_leaves_a_key_provisional_until_it_tells() -> None:
