@@ -316,6 +316,8 @@ class TestLedger:
             (page,) = store.partitions(ORDERS, limit=5)
             standing = store.standing(ORDERS, ["2026-05-16"])["2026-05-16"]
             assert state is not None
+            found = store.provisional(ORDERS, limit=5)
+            assert found == ((state,) if state.provisional else ())
             return state.provisional, page.provisional, standing.provisional
 
         record(store, a_failure("m1", provisional=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from tranche.errors import Fault, Place
+from tranche.errors import Fault, KeyRejected, Place
 from tranche.model.deadline import deadline
 from tranche.model.partitioning import time_of
 from tranche.model.script import Script
@@ -22,7 +22,11 @@ def deadline_of(link: Link | SourceLink, key: str | None) -> datetime | None:
     at = link.trigger.deadline if link.trigger is not None else None
     if at is None or key is None:
         return None
-    return deadline(link.script.partitioning, key, at)
+    try:
+        return deadline(link.script.partitioning, key, at)
+    except KeyRejected:
+        # It has waited since the script had other keys; whoever runs it will say so.
+        return None
 
 
 def deadline_faults(scripts: Iterable[Script]) -> Iterable[Fault]:

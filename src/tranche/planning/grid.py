@@ -22,7 +22,7 @@ from tranche.model.script import Script
 from tranche.planning.active import active_keys
 from tranche.planning.deadlines import has_deadline
 from tranche.planning.stale import stale_keys
-from tranche.planning.universe import check_order, last_complete
+from tranche.planning.universe import check_order, is_key, last_complete
 from tranche.ports import StateReader
 
 Standing: TypeAlias = Literal["missing", "running", "stale", "provisional"] | Outcome
@@ -191,7 +191,7 @@ def _others(rule: Partitioning, known: Iterable[str]) -> list[tuple[str, ...]]:
     rules = [each for place, each in enumerate(rule.rules) if place != rule.in_time]
     if all(isinstance(each, Static) for each in rules):
         return list(product(*(each.values for each in rules if isinstance(each, Static))))
-    keys = (_Key.of(rule, key) for key in known if _is_key(rule, key))
+    keys = (_Key.of(rule, key) for key in known if is_key(rule, key))
     return sorted({key.others for key in keys})
 
 
@@ -203,14 +203,5 @@ def _last(
     later = state.statuses(
         asset, start=times.window(complete).end_utc, end=datetime.max.replace(tzinfo=UTC)
     )
-    known = [_Key.of(rule, key).time for key in later if _is_key(rule, key)]
+    known = [_Key.of(rule, key).time for key in later if is_key(rule, key)]
     return max([complete, *known], key=times.ordinal)
-
-
-def _is_key(rule: Partitioning, key: str) -> bool:
-    """Whether a text is a key of a partitioning."""
-    try:
-        rule.validate(key)
-    except KeyRejected:
-        return False
-    return True

@@ -11,7 +11,7 @@ from tranche.model.pending import SCHEDULE, Decisions, Pending, Rejected, Releas
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
-from tranche.planning.asking import Consumers
+from tranche.planning.asking import Asked, Consumers
 from tranche.planning.consumed import consumed
 from tranche.planning.deadlines import deadline_of, has_deadline
 from tranche.planning.firing import due, schedules_of
@@ -19,12 +19,15 @@ from tranche.planning.graph import build_graph
 from tranche.planning.links import Link, SourceLink
 from tranche.planning.provisional import Provisional
 from tranche.planning.scheduled import Moves
+from tranche.planning.universe import is_key
 from tranche.planning.waiting import Arrivals
 from tranche.ports import TriggerReader
 
 MOST_EVENTS = 5_000
 MOST_DUE = 5_000
 """How much one turn takes on; what is left is for the next."""
+MOST_PROVISIONAL = 100_000
+"""How many provisional keys of a script are looked at."""
 
 
 class Triggers:
@@ -47,6 +50,7 @@ def tick(now: datetime, ledger: TriggerReader, triggers: Triggers) -> Decisions:
     events = ledger.news(limit=MOST_EVENTS)
     for event in events:
         turn.hear(event)
+    turn.refresh()
     waiting = ledger.due(now, limit=MOST_DUE)
     turn.merge(waiting)
     turn.look()
@@ -73,6 +77,8 @@ class _Turn:
         self.dropped: list[tuple[str, str | None]] = []
         self.released: list[Released] = []
         self.rejected: list[Rejected] = []
+        self.late: dict[str, tuple[Asked, datetime]] = {}
+        """What came for keys that nobody can list, by the script that did not wait for it."""
         self.more = False
 
     def fire(self) -> None:
@@ -95,7 +101,19 @@ class _Turn:
                 self.rejected.append(Rejected(label, event.id, asked.rejected, self.now))
             if asked.released is not None:
                 self.released.append(Released(label, asked.released))
+                if has_deadline(asked.script):
+                    self.late[label] = asked, event.at
             self.ask(asked.script, asked.keys, str(asked.asset), event.at)
+
+    def refresh(self) -> None:
+        """Asks for keys that have run without what feeds every key, and have it now."""
+        for label, (asked, at) in self.late.items():
+            rule = asked.script.partitioning
+            states = self.ledger.provisional(label, limit=MOST_PROVISIONAL)
+            known = [state.partition for state in states if state.partition is not None]
+            keys = [key for key in known if rule is not None and is_key(rule, key)]
+            complete = self.complete(asked.script, keys)
+            self.ask(asked.script, sorted(complete), str(asked.asset), at)
 
     def ask(
         self, script: Script, keys: Iterable[str | None], asker: str, fire_time: datetime

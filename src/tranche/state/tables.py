@@ -358,6 +358,8 @@ pending = Table(
     ),
 )
 
+PROVISIONAL = "provisional"
+
 partitions = Table(
     "partitions",
     metadata,
@@ -381,4 +383,10 @@ partitions = Table(
     PrimaryKeyConstraint("asset", "partition_hash"),
     Index("ix_partitions_order", "asset", "ordinal", "partition_head"),
     Index("ix_partitions_status", "asset", "status"),
+    Index(
+        "ix_partitions_provisional",
+        "asset",
+        sqlite_where=text(PROVISIONAL),
+        postgresql_where=text(PROVISIONAL),
+    ),
 )

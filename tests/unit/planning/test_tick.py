@@ -307,6 +307,18 @@ def test_a_source_is_waited_for_until_its_deadline(scene: SceneOf) -> None:
     assert found.ready() == [(C, "2026-05-16")]
 
 
+def test_a_key_from_before_the_script_had_other_keys_has_no_deadline(scene: SceneOf) -> None:
+    texts = {
+        "c": 'on lake://main/x deadline="06:00"; on lake://main/y; trigger all; partitioned daily;'
+        " materialize lake://main/c"
+    }
+    found = scene(texts)
+    old = Pending(consumer=C, partition="2026-W20", since=NOW, fire_time=NOW, look_at=NOW)
+    found.rows[old.place] = old
+    found.turn(days=40)
+    assert found.waiting()[old.place] == ("an event of lake://main/x", "an event of lake://main/y")
+
+
 def test_a_deadline_on_what_is_not_waited_for_is_harmless(scene: SceneOf) -> None:
     texts = {
         "a": "partitioned daily; materialize lake://main/a",

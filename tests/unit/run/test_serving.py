@@ -392,6 +392,33 @@ def test_a_rollback_takes_over_what_the_slice_was() -> None:
     assert (entry.inputs, entry.provisional) == (early.inputs, True)
 
 
+WHOLE = {
+    "a": CHAIN["a"],
+    "w": "-- pipeline\n-- on lake://main/other\n-- materialize lake://main/w\nSELECT 1 AS x",
+    "c": f'{DAILY}-- on lake://main/a\n-- on lake://main/w deadline="06:00"\n-- trigger all\n'
+    "-- materialize lake://main/c\nSELECT a.x FROM a, w",
+}
+
+
+def test_a_whole_table_that_is_late_refreshes_what_ran_without_it() -> None:
+    scene = Scene(WHOLE)
+    scene.settle()
+    scene.heard("2026-05-15", "2026-05-16")
+    scene.now = SIX
+    scene.settle()
+    for key in ("2026-05-15", "2026-05-16"):
+        assert standing(scene, "c", key) == ("succeeded", True)
+    for number in range(2):
+        event = Event(id=f"w{number}", asset="lake://main/other", partition=None, at=scene.now)
+        scene.bench.store.emit(event)
+        scene.settle()
+        for key in ("2026-05-15", "2026-05-16"):
+            assert standing(scene, "c", key) == ("succeeded", False)
+            # Once it was there, it asks for nothing more.
+            log = scene.bench.store.materializations("lake://main/c", key, limit=9)
+            assert len(log) == 2
+
+
 def test_a_source_that_is_late_leaves_a_key_provisional_until_it_tells() -> None:
     texts = {
         "a": CHAIN["a"],

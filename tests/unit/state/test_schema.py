@@ -184,6 +184,7 @@ def test_so_are_those_of_a_scheduler(tmp_path: Path) -> None:
             turn.apply(Decisions(dropped=(("c", "x"),), released=(late,)), NOON)
         store.events(limit=9)
         store.events("a", limit=9)
+        store.provisional("a", limit=9)
         store.all_pending(limit=9)
         store.all_pending("c", limit=9, after=key)
         store.claim("c", server="s", run="r", limit=9)

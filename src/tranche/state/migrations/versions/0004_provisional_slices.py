@@ -20,9 +20,18 @@ def upgrade() -> None:
             table,
             sa.Column("provisional", sa.Boolean, nullable=False, server_default=sa.false()),
         )
+    only = sa.text("provisional")
+    op.create_index(
+        "ix_partitions_provisional",
+        "partitions",
+        ["asset"],
+        sqlite_where=only,
+        postgresql_where=only,
+    )
 
 
 def downgrade() -> None:
+    op.drop_index("ix_partitions_provisional", "partitions")
     for name in TABLES:
         with op.batch_alter_table(name) as table:
             table.drop_column("provisional")
