@@ -282,6 +282,10 @@ class StateReader(PartitionReader, Protocol):
         """The tests of an entry that something violated, with their samples."""
         ...
 
+    def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
+        """Keys of an asset whose slice is provisional, in no order."""
+        ...
+
     def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
         """How the latest attempt ended at each key whose ordinal lies in [start, end)."""
         ...

@@ -194,6 +194,7 @@ class TestStaged:
         entries = (
             an_entry("m1", "it's", attempt="a1", ordinal=NOON, rows=2**40),
             an_entry("m2", None, attempt="a1", inputs=(Input(asset=OTHER, snapshot="s0"),)),
+            an_entry("m5", "k5", attempt="a1", provisional=True),
             a_failure("m3", partition="🦆", attempt="a1"),
             an_entry("m4", "k4", attempt="a1", tests=(DataTestResult(test="t", severity="warn"),)),
         )

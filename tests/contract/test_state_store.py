@@ -310,6 +310,28 @@ class TestLedger:
             before, status=status, run="r2", at=at, error="boom"
         )
 
+    def test_a_key_is_provisional_until_a_success_that_is_not(self, store: StateStore) -> None:
+        def provisional() -> tuple[bool, bool, bool]:
+            state = store.partition(ORDERS, "2026-05-16")
+            (page,) = store.partitions(ORDERS, limit=5)
+            standing = store.standing(ORDERS, ["2026-05-16"])["2026-05-16"]
+            assert state is not None
+            found = store.provisional(ORDERS, limit=5)
+            assert found == ((state,) if state.provisional else ())
+            return state.provisional, page.provisional, standing.provisional
+
+        record(store, a_failure("m1", provisional=True))
+        assert provisional() == (False, False, False)
+        early = an_entry("m2", provisional=True, finished_at=NOON + 2 * SECOND)
+        record(store, early)
+        assert store.materialization("m2") == early
+        assert provisional() == (True, True, True)
+        # What failed changes nothing of what readers see.
+        record(store, a_failure("m3", finished_at=NOON + 3 * SECOND))
+        assert provisional() == (True, True, True)
+        record(store, an_entry("m4", finished_at=NOON + 4 * SECOND))
+        assert provisional() == (False, False, False)
+
     def test_a_success_after_a_failure_clears_the_error(self, store: StateStore) -> None:
         record(store, a_failure("m1"))
         record(store, an_entry("m2", rows=None, finished_at=NOON + 5 * SECOND))

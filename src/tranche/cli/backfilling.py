@@ -242,16 +242,22 @@ def show_result(view: Mapping[str, Any], output: Output) -> bool:
     if view.get("run") is None:
         output.line(f"backfill {shown(view['backfill'])}: there is nothing to do")
         return well
-    keys = [(view["asset"], key["status"]) for key in view["partitions"]]
-    keys += [(key["asset"], key["status"]) for key in view.get("downstream", ())]
-    show_outcomes(keys, output)
+    keys = [{"asset": view["asset"], **key} for key in view["partitions"]]
+    show_outcomes([*keys, *view.get("downstream", ())], output)
     output.line(f"backfill {shown(view['backfill'])} {view['status']}")
     if not well:
         output.line(f"go on with tranche backfill resume {shown(view['backfill'])}", "dim")
     return well
 
 
-def show_outcomes(outcomes: Iterable[tuple[str, str]], output: Output) -> None:
+def show_outcomes(keys: Iterable[Mapping[str, Any]], output: Output) -> None:
     """How many keys of each asset have ended how."""
-    for (asset, status), number in Counter(outcomes).items():
-        output.line(f"{asset}: {counted(number, 'key')} {status}")
+    counts: Counter[tuple[str, str]] = Counter()
+    provisional: Counter[str] = Counter()
+    for key in keys:
+        counts[key["asset"], key["status"]] += 1
+        provisional[key["asset"]] += bool(key.get("provisional"))
+    for (asset, status), number in counts.items():
+        some = provisional[asset] if status == "succeeded" else 0
+        told = f", {some:,} of them provisional" if some else ""
+        output.line(f"{asset}: {counted(number, 'key')} {status}{told}")

@@ -69,13 +69,13 @@ def _show_plan(planned: CatchupPlan, output: Output) -> None:
 
 def _show_result(result: CatchupResult, output: Output) -> None:
     run = result.run
-    outcomes = backfilling.key_outcomes(run)
+    view = catchup_result_view(result)
     if output.json:
-        output.value(catchup_result_view(result))
+        output.value(view)
         return
     if run is None:
         output.line("nothing is missing")
         return
-    show_outcomes(((asset, outcome.status) for asset, outcome in outcomes), output)
-    done = sum(outcome.status == "succeeded" for _, outcome in outcomes)
+    show_outcomes(view["partitions"], output)
+    done = sum(key["status"] == "succeeded" for key in view["partitions"])
     output.line(f"run {shown(run.id)} {run.status}: {counted(done, 'key')} filled")

@@ -24,6 +24,7 @@ STATUS_STYLE = {
     "skipped": "yellow",
     "cancelled": "yellow",
     "running": "cyan",
+    "provisional": "yellow",
 }
 
 

@@ -96,6 +96,8 @@ class RunProgress:
             for key in news.keys
             if key.status in ("failed", "skipped")
         )
+        if news.provisional is not None:
+            text += f"\n    {news.provisional}"
         style = STATUS_STYLE[news.status]
         if not self._output.json:
             self._output.line(text, style)

@@ -11,10 +11,11 @@ from tranche import service
 from tranche.cli.output import Output, shown
 from tranche.cli.progress import RunProgress
 from tranche.cli.remote import Remote, run_remotely
-from tranche.model.plan import Plan
+from tranche.model.plan import Plan, Step
 from tranche.model.project import Project
 from tranche.model.rows import Rows
 from tranche.ports import Engine, StateReader
+from tranche.run.news import without
 from tranche.views.runs import plan_view, run_view
 
 
@@ -84,11 +85,17 @@ def _show_plan(plan: Plan, output: Output) -> None:
                 " … ".join(key or "" for key in dict.fromkeys((step.keys[0], step.keys[-1]))),
                 step.strategy or "",
                 ", ".join(plan.steps[position].script.name for position in step.needs),
-                step.verdict if step.reason is None else f"{step.verdict}: {step.reason}",
+                _what(step),
             )
             for step in plan.steps
         ),
     )
+
+
+def _what(step: Step) -> str:
+    if step.reason is not None:
+        return f"{step.verdict}: {step.reason}"
+    return f"{step.verdict}, {without(step)}" if step.provisional else step.verdict
 
 
 def show_run(view: Mapping[str, Any], output: Output) -> bool:

@@ -64,7 +64,8 @@ class _Words:
         errors = [step.record.error for step in result.steps if step.record.error]
         about |= {"status": result.status, "error": errors[0] if errors else None}
         more = f": {errors[0]}" if errors else ""
-        self.tell(about, f"{sign} {run.consumer}{keys_of(run.keys)} {result.status}{more}")
+        how = ", provisional" if any(step.provisional for step in result.steps) else ""
+        self.tell(about, f"{sign} {run.consumer}{keys_of(run.keys)} {result.status}{how}{more}")
 
     def troubled(self, error: StateError) -> None:
         self.tell({"event": "troubled", "error": str(error)}, f"the state is away: {error}")

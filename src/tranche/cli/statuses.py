@@ -15,6 +15,7 @@ _WIDE = 120
 _OUTCOMES = ("succeeded", "failed", "cancelled")
 _SIGNS: dict[Standing, tuple[str, str]] = {
     "succeeded": ("■", "green"),
+    "provisional": ("◧", "yellow"),
     "stale": ("▨", "yellow"),
     "running": ("▶", "blue"),
     "failed": ("✗", "red"),
@@ -54,7 +55,7 @@ def show_asset(page: PartitionPage, grid: Grid | None, output: Output) -> None:
         (
             (
                 "whole table" if s.partition is None else s.partition,
-                s.status,
+                "provisional" if s.provisional and s.status == "succeeded" else s.status,
                 "" if s.rows is None else s.rows,
                 s.at.isoformat(timespec="seconds"),
                 *((s.snapshot or "", s.run) if wide else ()),

@@ -103,6 +103,23 @@ def highest_wall(tz: str, instant: int) -> int:
     return max(end - 1 + offset for _, end, offset in segments(tz, instant - 2 * DAY, instant + 1))
 
 
+def next_reading(tz: str, since: int, time: int) -> int:
+    """The first instant from `since` on at which the clock of `tz` reads a time of day or skips it.
+
+    The time is given in seconds after midnight.
+    """
+    ahead: int | None = None
+    # The second before tells whether the clock jumps at `since` itself.
+    for begin, end, offset in segments(tz, since - 1, since + 3 * DAY):
+        if ahead is not None and begin >= since and _next(ahead, time) < begin + offset:
+            return begin
+        reads = _next(max(begin, since) + offset, time) - offset
+        if reads < end:
+            return reads
+        ahead = end + offset
+    raise AssertionError("no clock takes three days for a day")
+
+
 @lru_cache(maxsize=4096)
 def _steps(tz: str, span: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Where the segments of one span of days begin, and their offsets.
@@ -137,6 +154,11 @@ def _offset(zone: ZoneInfo, instant: int) -> int:
     offset = _utc(min(max(instant, DAY), END - 2 * DAY)).astimezone(zone).utcoffset()
     assert offset is not None
     return offset // _SECOND
+
+
+def _next(wall: int, time: int) -> int:
+    """The first wall from this one on that is a time of day."""
+    return wall + (time - wall) % DAY
 
 
 def _utc(instant: int) -> datetime:

@@ -47,6 +47,10 @@ class SliceKey:
     inputs: tuple[InputKey, ...] = ()
     awaits: tuple[InputKey, ...] = ()
     """What it waits for and does not read."""
+    provisional: bool = False
+    """Whether it runs without something that a link with a deadline waits for."""
+    without: tuple[InputKey, ...] = ()
+    """What that is, as far as it is known."""
 
 
 _WHOLE = (SliceKey(),)
@@ -95,6 +99,11 @@ class Step:
     def inputs(self) -> tuple[InputKey, ...]:
         """What all of its keys read, each once."""
         return tuple(dict.fromkeys(needed for key in self.slice for needed in key.inputs))
+
+    @property
+    def provisional(self) -> bool:
+        """Whether one of its keys is."""
+        return any(key.provisional for key in self.slice)
 
     @property
     def strategy(self) -> str | None:

@@ -116,14 +116,16 @@ class Materialization:
     error: str | None = None
     seconds: float | None = None
     """How long it took; of a job for several keys, its share."""
+    provisional: bool = False
+    """Whether it was built without something that a link with a deadline had waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
     """Where one key of an asset stands now.
 
-    `status`, `run` and `at` tell of the latest attempt; `rows`, `snapshot`, `digest`, `fingerprint`
-    and `materialization` of the latest success, which is what readers see.
+    `status`, `run` and `at` tell of the latest attempt; `rows`, `snapshot`, `digest`, `fingerprint`,
+    `provisional` and `materialization` of the latest success, which is what readers see.
     """
 
     asset: str
@@ -138,3 +140,4 @@ class PartitionState:
     snapshot: str | None = None
     digest: str | None = None
     fingerprint: str | None = None
+    provisional: bool = False

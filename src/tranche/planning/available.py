@@ -12,7 +12,4 @@ def not_built_yet(script: Script) -> str | None:
         return "Python scripts cannot be run yet"
     if annotations.dialect != "spark":
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
-    for trigger in script.triggers_on():
-        if trigger.deadline is not None:
-            return "deadline= of an 'on' line cannot be honoured yet"
     return None

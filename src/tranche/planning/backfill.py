@@ -23,6 +23,7 @@ from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.links import Link, Links
 from tranche.planning.plan import Separates
+from tranche.planning.provisional import Provisional
 from tranche.planning.stale import stale_keys
 from tranche.planning.targets import find_target
 from tranche.planning.universe import asked_keys, in_order, inside, with_lookback
@@ -147,6 +148,7 @@ class BackfillPlanner:
         """Why keys of each script are stale."""
         self.links = Links(graph)
         self.arrivals = Arrivals(graph, state, self.keys)
+        self.provisional = Provisional(self.links, self.arrivals, state)
 
     def plan(
         self, asset: str, keys: Sequence[str], standing: Mapping[Why, int], warnings: Iterable[str]
@@ -293,7 +295,7 @@ class BackfillPlanner:
                 Step(
                     position=len(self.steps),
                     script=script,
-                    slice=tuple(self.links.slice_key(script, key) for key in chunk),
+                    slice=self.provisional.slice_keys(script, chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
                     is_read=is_read,

@@ -20,11 +20,12 @@ from tranche.model.partitioning_text import join_segments
 from tranche.model.run import Outcome
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
+from tranche.planning.deadlines import has_deadline
 from tranche.planning.stale import stale_keys
-from tranche.planning.universe import check_order, last_complete
+from tranche.planning.universe import check_order, is_key, last_complete
 from tranche.ports import StateReader
 
-Standing: TypeAlias = Literal["missing", "running", "stale"] | Outcome
+Standing: TypeAlias = Literal["missing", "running", "stale", "provisional"] | Outcome
 
 _SHOWN = {"hourly": 31 * 24, "daily": 366}
 """How many of the latest keys are shown if nobody says how many; of other kinds all."""
@@ -126,6 +127,8 @@ def grid_of(
     standing: dict[str, Standing] = dict(state.statuses(asset, start=since, end=until))
     every = [key for others in _others(rule, standing) for key in _keys(rule, others, shown)]
     done = [key.text for key in every if standing.get(key.text) == "succeeded"]
+    standing |= dict.fromkeys(_provisional(script, done, state), "provisional")
+    # A key that is both waits for somebody, and not for what comes late by itself.
     standing |= dict.fromkeys(stale_keys(script, done, state), "stale")
     active = active_keys(asset, state)
     begins = {key: times.parse(key) for key in shown}
@@ -141,6 +144,13 @@ def grid_of(
         for key in every
     )
     return Grid(asset, kind, cells, since, until, earlier=len(keys) - number)
+
+
+def _provisional(script: Script, keys: Sequence[str], state: StateReader) -> list[str]:
+    if not has_deadline(script):
+        return []
+    standing = state.standing(str(script.asset), keys)
+    return [key for key in keys if key in standing and standing[key].provisional]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +191,7 @@ def _others(rule: Partitioning, known: Iterable[str]) -> list[tuple[str, ...]]:
     rules = [each for place, each in enumerate(rule.rules) if place != rule.in_time]
     if all(isinstance(each, Static) for each in rules):
         return list(product(*(each.values for each in rules if isinstance(each, Static))))
-    keys = (_Key.of(rule, key) for key in known if _is_key(rule, key))
+    keys = (_Key.of(rule, key) for key in known if is_key(rule, key))
     return sorted({key.others for key in keys})
 
 
@@ -193,14 +203,5 @@ def _last(
     later = state.statuses(
         asset, start=times.window(complete).end_utc, end=datetime.max.replace(tzinfo=UTC)
     )
-    known = [_Key.of(rule, key).time for key in later if _is_key(rule, key)]
+    known = [_Key.of(rule, key).time for key in later if is_key(rule, key)]
     return max([complete, *known], key=times.ordinal)
-
-
-def _is_key(rule: Partitioning, key: str) -> bool:
-    """Whether a text is a key of a partitioning."""
-    try:
-        rule.validate(key)
-    except KeyRejected:
-        return False
-    return True

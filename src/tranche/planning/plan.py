@@ -24,6 +24,7 @@ from tranche.planning.arguments import Arguments, Given, check_arguments
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.links import Link, Links
+from tranche.planning.provisional import EventReader, Provisional
 from tranche.planning.resolve import bounds, resolve
 from tranche.planning.targets import find_target
 from tranche.planning.universe import in_order, inside, with_lookback
@@ -39,8 +40,13 @@ def build_plan(
     request: Request,
     state: PartitionReader,
     separates: Separates = lambda _: None,
+    *,
+    events: EventReader | None = None,
 ) -> Plan:
-    """The steps that a request asks for, each with its keys, in dependency order."""
+    """The steps that a request asks for, each with its keys, in dependency order.
+
+    Without `events`, nobody looks what sources have told.
+    """
     graph = build_graph(project.scripts)
     target = find_target(project, graph, request.target)
     roots = set(target.scripts)
@@ -49,7 +55,7 @@ def build_plan(
         chosen |= graph.ancestors(roots)
     if not request.only:
         chosen |= graph.descendants(roots)
-    planner = _Planner(graph, request, state, roots, separates)
+    planner = _Planner(graph, request, state, roots, separates, events)
     ordered = graph.ordered(chosen)
     if target.upstream:
         planner.demand(ordered)
@@ -80,6 +86,7 @@ class _Planner:
         state: PartitionReader,
         roots: set[str],
         separates: Separates,
+        events: EventReader | None,
     ) -> None:
         self.graph = graph
         self.request = request
@@ -92,6 +99,7 @@ class _Planner:
         self.keys: dict[str, tuple[str, ...]] = {}
         """The keys of each script that runs."""
         self.arrivals = Arrivals(graph, state, self.keys)
+        self.provisional = Provisional(self.links, self.arrivals, events)
         self.demanded: dict[str, tuple[str, ...]] = {}
         """The keys of scripts that the key which was asked for needs."""
         self.warnings: list[str] = []
@@ -135,7 +143,7 @@ class _Planner:
             decision = self.decide(script, needs)
             for keys in self.slices(script, decision.keys or (None,)):
                 if decision.verdict == "run":
-                    parts = tuple(self.links.slice_key(script, key) for key in keys)
+                    parts = self.provisional.slice_keys(script, keys)
                     slices.append((parts, self.arguments(script, keys[0])))
                 else:
                     slices.append((tuple(SliceKey(partition=key) for key in keys), ()))

@@ -86,6 +86,14 @@ def _as_then(
             f"the run {past.id} wrote rows into {label} that a program gave it",
             "only what scripts make can be run again",
         )
+    if entry is not None:
+        # Its rows are those of then, whatever has come since.
+        step = replace(
+            step,
+            slice=tuple(
+                replace(key, provisional=entry.provisional, without=()) for key in step.slice
+            ),
+        )
     if not step.inputs:
         return step
     noted = {given.asset for given in entry.inputs if given.snapshot} if entry else set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tranche.model.condition import SCHEDULE, lacking
 from tranche.model.event import Event
@@ -12,18 +12,23 @@ from tranche.model.pending import Decisions, Pending, Rejected, Released
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.model.trigger import OnSchedule
-from tranche.planning.asking import Consumers
+from tranche.planning.asking import Asked, Consumers
 from tranche.planning.consumed import consumed
+from tranche.planning.deadlines import deadline_of, has_deadline
 from tranche.planning.firing import due, schedules_of
 from tranche.planning.graph import build_graph
 from tranche.planning.links import Link, SourceLink
+from tranche.planning.provisional import Provisional
 from tranche.planning.scheduled import Moves
+from tranche.planning.universe import is_key
 from tranche.planning.waiting import Arrivals
 from tranche.ports import TriggerReader
 
 MOST_EVENTS = 5_000
 MOST_DUE = 5_000
 """How much one turn takes on; what is left is for the next."""
+MOST_PROVISIONAL = 100_000
+"""How many provisional keys of a script are looked at."""
 
 
 class Triggers:
@@ -46,6 +51,7 @@ def tick(now: datetime, ledger: TriggerReader, triggers: Triggers) -> Decisions:
     events = ledger.news(limit=MOST_EVENTS)
     for event in events:
         turn.hear(event)
+    turn.refresh()
     waiting = ledger.due(now, limit=MOST_DUE)
     turn.merge(waiting)
     turn.look()
@@ -66,11 +72,14 @@ class _Turn:
         self.ledger = ledger
         self.triggers = triggers
         self.arrivals = Arrivals(triggers.graph, ledger, {})
+        self.provisional = Provisional(triggers.consumers.links, self.arrivals, ledger)
         self.rows: dict[tuple[str, str | None], Pending] = {}
         self.fired: dict[str, datetime] = {}
         self.dropped: list[tuple[str, str | None]] = []
         self.released: list[Released] = []
         self.rejected: list[Rejected] = []
+        self.late: dict[str, tuple[Asked, datetime]] = {}
+        """What came for keys that nobody can list, by the script that did not wait for it."""
         self.more = False
 
     def fire(self) -> None:
@@ -93,7 +102,19 @@ class _Turn:
                 self.rejected.append(Rejected(label, event.id, asked.rejected, self.now))
             if asked.released is not None:
                 self.released.append(Released(label, asked.released))
+                if has_deadline(asked.script):
+                    self.late[label] = asked, event.at
             self.ask(asked.script, asked.keys, str(asked.asset), event.at)
+
+    def refresh(self) -> None:
+        """Asks for keys that have run without what feeds every key, and have it now."""
+        for label, (asked, at) in self.late.items():
+            rule = asked.script.partitioning
+            states = self.ledger.provisional(label, limit=MOST_PROVISIONAL)
+            known = [state.partition for state in states if state.partition is not None]
+            keys = [key for key in known if rule is not None and is_key(rule, key)]
+            complete = self.complete(asked.script, keys)
+            self.ask(asked.script, sorted(complete), str(asked.asset), at)
 
     def ask(
         self, script: Script, keys: Iterable[str | None], asker: str, fire_time: datetime
@@ -151,7 +172,7 @@ class _Turn:
                 row,
                 status="waiting" if lacking else "ready",
                 lacking=tuple(lacking),
-                look_at=None,
+                look_at=self.look_at(script, row) if lacking else None,
             )
 
     def needless(self) -> set[tuple[str, str | None]]:
@@ -169,11 +190,26 @@ class _Turn:
         found: set[tuple[str, str | None]] = set()
         for consumer, several in keys.items():
             script = self.triggers.scripts[consumer]
-            for key, how in consumed(script, several, links, self.ledger).items():
+            built = consumed(script, several, links, self.ledger)
+            complete = self.complete(script, list(built))
+            for key, how in built.items():
                 asked_by = self.rows[consumer, key].asked_by
-                if how == "same" or not _refreshes(script, asked_by):
+                if key not in complete and (how == "same" or not _refreshes(script, asked_by)):
                     found.add((consumer, key))
         return found
+
+    def complete(self, script: Script, keys: Sequence[str]) -> set[str]:
+        """Keys whose slice is provisional, and which lack nothing any more.
+
+        What they lacked may have come between the plan of their run and its start: they are made of
+        it then, and only another run ends that they are provisional.
+        """
+        if not keys or not has_deadline(script):
+            return set()
+        standing = self.ledger.standing(script.label, keys)
+        found = [key for key in keys if key in standing and standing[key].provisional]
+        without = self.provisional.without(script, found)
+        return {key for key in found if key not in without}
 
     def look_up(self) -> None:
         keys: dict[str, list[str]] = {}
@@ -200,7 +236,30 @@ class _Turn:
         condition = script.annotations.condition
         return lacking(condition, row.asked_by, each) if condition is not None else []
 
+    def look_at(self, script: Script, row: Pending) -> datetime | None:
+        """The first deadline to come of something that a key lacks."""
+        if not has_deadline(script):
+            return None
+        known = self.triggers.consumers.links
+        links: tuple[Link | SourceLink, ...] = (*known.of(script), *known.sources(script))
+        found = [
+            until.astimezone(UTC)
+            for link in links
+            if (until := deadline_of(link, row.partition)) is not None and self.lacks(link, row)
+        ]
+        return min(found, default=None)
+
     def lacks(self, link: Link | SourceLink, row: Pending) -> list[str]:
+        """What a key waits for of one input, with until when."""
+        found = self.missing(link, row)
+        until = deadline_of(link, row.partition) if found else None
+        if until is None:
+            return found
+        if until <= self.now:
+            return []
+        return [f"{each} (until {until.isoformat(timespec='minutes')})" for each in found]
+
+    def missing(self, link: Link | SourceLink, row: Pending) -> list[str]:
         if isinstance(link, SourceLink):
             # Only events tell of it, and one that came before the last run counts no more.
             asset = str(link.asset)

@@ -81,6 +81,15 @@ def inside(rule: Partitioning, key: str) -> bool:
     return not isinstance(rule, TimePartitioning) or rule.covers(key)
 
 
+def is_key(rule: Partitioning, text: str) -> bool:
+    """Whether a text is a key of a partitioning."""
+    try:
+        rule.validate(text)
+    except KeyRejected:
+        return False
+    return True
+
+
 def in_order(rule: Partitioning, keys: Iterable[str]) -> tuple[str, ...]:
     """Keys of time by time, others as they come, each once."""
     each = dict.fromkeys(keys)

@@ -59,17 +59,23 @@ class Arrivals:
         return bool(isinstance(needed, Unlisted) or needed) and not self.lacking(link, key)
 
     def lacking(self, link: Link, key: str) -> list[str]:
-        """The upstream keys that are missing, if that is more than the link puts up with."""
+        """What is missing of a link, in words."""
         asset = link.asset
+        whole = str(asset) if link.producer.partitioning is None else f"any key of {asset}"
+        return [whole if each is None else f"{asset} {each}" for each in self.missing(link, key)]
+
+    def missing(self, link: Link, key: str) -> Sequence[str | None]:
+        """The upstream keys that are missing, if that is more than the link puts up with.
+
+        None stands for an asset without keys, and for any of those that nobody can list.
+        """
         if link.producer.partitioning is None:
-            return [] if self._whole_is_there(link) else [str(asset)]
+            return () if self._whole_is_there(link) else (None,)
         needed = link.needed(key)
         if isinstance(needed, Unlisted):
-            return [] if self._any_is_there(link, needed) else [f"any key of {asset}"]
+            return () if self._any_is_there(link, needed) else (None,)
         missing = [each for each in needed if not self._is_there(link, each)]
-        return (
-            [f"{asset} {each}" for each in missing] if self._too_many(link, needed, missing) else []
-        )
+        return missing if self._too_many(link, needed, missing) else ()
 
     def any_of(self, link: Link) -> bool:
         """Whether there is anything of an upstream asset."""

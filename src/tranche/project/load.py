@@ -8,6 +8,7 @@ from pathlib import Path
 from tranche.errors import Fault, Place
 from tranche.model.project import Project, Settings
 from tranche.model.script import Script
+from tranche.planning.deadlines import deadline_faults
 from tranche.planning.graph import build_graph, graph_faults
 from tranche.planning.links import mapping_faults
 from tranche.project.cache import ScriptCache
@@ -41,6 +42,7 @@ def load_project(settings: Settings) -> Project:
     faults += _same_names(scripts)
     faults += graph_faults(scripts)
     faults += mapping_faults(build_graph(scripts))
+    faults += deadline_faults(scripts)
     paths = {fault.place.path for fault in faults}
     broken |= {script.name for script in scripts if script.path in paths}
     return Project(

@@ -57,6 +57,7 @@ class KeyOutcome:
     snapshot: str | None = None
     error: str | None = None
     tests: tuple[DataTestResult, ...] = ()
+    provisional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class StepResult:
     """How each key of a slice of several ended."""
     separate: str | None = None
     """Why its keys went one by one, if they did."""
+    provisional: bool = False
+    """Whether something that it published is."""
 
 
 class Unbroken(Exception):
@@ -371,7 +374,14 @@ class Attempts:
         )
         warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
         keys = [*map(outcome_of, entries), *map(outcome_of, failed)] if self.step.is_range else []
-        return StepResult(record, written.result, self.staged.tests, warnings, tuple(keys))
+        return StepResult(
+            record,
+            written.result,
+            self.staged.tests,
+            warnings,
+            tuple(keys),
+            provisional=any(entry.provisional for entry in entries),
+        )
 
     def failures(self, attempt: Attempt, at: datetime) -> list[Materialization]:
         """Entries for the keys that were left out."""
@@ -465,6 +475,7 @@ def outcome_of(entry: Materialization) -> KeyOutcome:
         snapshot=entry.snapshot,
         error=entry.error,
         tests=entry.tests,
+        provisional=entry.provisional,
     )
 
 

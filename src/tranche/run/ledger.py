@@ -71,6 +71,7 @@ def _restored(
         digest=found.digest,
         inputs=found.inputs,
         tests=found.tests,
+        provisional=found.provisional,
     )
 
 
@@ -103,6 +104,7 @@ def entries_of(
             tests=tests_of(staged, key.partition),
             error=error,
             seconds=(at - attempt.started_at).total_seconds() / len(step.slice),
+            provisional=key.provisional and status == "succeeded",
         )
         for key in step.slice
     )

@@ -14,6 +14,9 @@ from tranche.run.reconcile import Recovered
 if TYPE_CHECKING:
     from tranche.run.attempts import KeyOutcome
 
+_NAMED = 3
+"""How many missing keys a line names."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepName:
@@ -86,6 +89,8 @@ class StepFinished:
     error: str | None = None
     tests: tuple[DataTestResult, ...] = ()
     keys: tuple[KeyOutcome, ...] = ()
+    provisional: str | None = None
+    """What it was built without, as words, if that makes it provisional."""
 
 
 News: TypeAlias = (
@@ -108,6 +113,21 @@ def nobody(_: News) -> None:
 def named(step: Step) -> StepName:
     keys = step.keys
     return StepName(step.position, step.script.label, keys[0], keys[-1], len(keys))
+
+
+def without(step: Step) -> str:
+    """That a step is provisional, and what it runs without."""
+    keys = [key for key in step.slice if key.provisional]
+    some = f" ({len(keys):,} of {len(step.slice):,} keys)" if step.is_range else ""
+    missing = dict.fromkeys(needed for key in keys for needed in key.without)
+    names = [
+        str(each.asset) if each.partition is None else f"{each.asset} {each.partition}"
+        for each in missing
+    ]
+    if not names:
+        return f"provisional{some}"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"provisional{some}: without {', '.join(names[:_NAMED])}{more}"
 
 
 def begun(run: str, plan: Plan) -> RunStarted:

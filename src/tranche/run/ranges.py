@@ -90,6 +90,7 @@ class Ranges:
                     snapshot=record.snapshot,
                     error=record.error,
                     tests=result.tests,
+                    provisional=result.provisional,
                 ),
             )
         self.outcomes.update({outcome.partition: outcome for outcome in found})
@@ -152,7 +153,13 @@ class Ranges:
         last.partial = False
         last.finish_step(record)
         warnings = tuple(self.warnings)
-        return StepResult(record, warnings=warnings, keys=keys, separate=self.separate)
+        return StepResult(
+            record,
+            warnings=warnings,
+            keys=keys,
+            separate=self.separate,
+            provisional=any(outcome.provisional for outcome in keys),
+        )
 
 
 def _name(part: Part) -> str:

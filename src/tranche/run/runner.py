@@ -14,7 +14,7 @@ from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
-from tranche.run.news import StepFinished, StepStarted, Tell, begun, named, nobody
+from tranche.run.news import StepFinished, StepStarted, Tell, begun, named, nobody, without
 from tranche.run.ranges import Ranges
 from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
@@ -271,5 +271,11 @@ def _record(step: Step, run: str) -> StepRecord:
 def _finished(step: Step, result: StepResult) -> StepFinished:
     record = result.record
     return StepFinished(
-        named(step), record.status, record.rows, record.error, result.tests, result.keys
+        named(step),
+        record.status,
+        record.rows,
+        record.error,
+        result.tests,
+        result.keys,
+        without(step) if result.provisional else None,
     )

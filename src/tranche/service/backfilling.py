@@ -346,6 +346,7 @@ def key_outcomes(run: RunResult | None) -> list[tuple[str, KeyOutcome]]:
             snapshot=record.snapshot,
             error=record.error,
             tests=step.tests,
+            provisional=step.provisional,
         )
         found.append((name, outcome))
     return found

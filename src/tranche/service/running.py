@@ -26,7 +26,7 @@ def plan(project: Project, request: Request, state: StateReader) -> Plan:
     # It reads SQL, which commands that do not need it should not wait for.
     from tranche.script.ranges.ranged import only_key_by_key
 
-    built = build_plan(project, request, state, only_key_by_key)
+    built = build_plan(project, request, state, only_key_by_key, events=state)
     warnings = [warning for step in built.steps for warning in step.script.warnings]
     if project.broken:
         names = ", ".join(project.broken)

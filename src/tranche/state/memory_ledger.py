@@ -40,6 +40,12 @@ class MemoryLedger:
         found = {key: self.partition(asset, key) for key in keys}
         return {key: state for key, state in found.items() if state is not None}
 
+    def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._lock:
+            states = self._partitions.values()
+            return tuple(s for s in states if s.asset == asset and s.provisional)[:limit]
+
     def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
         asset = checks.checked_asset(asset)
         since, until = checks.as_utc(start), checks.as_utc(end)
@@ -171,6 +177,7 @@ class MemoryLedger:
                 snapshot=entry.snapshot,
                 digest=entry.digest,
                 fingerprint=entry.fingerprint,
+                provisional=entry.provisional,
             )
         self._partitions[key] = state
 

@@ -14,6 +14,7 @@ from tranche.model.run import Attempt, Claim, Materialization, PartitionState, R
 from tranche.state.keys import key_hash, key_head
 from tranche.state.rows import columns
 from tranche.state.tables import (
+    PROVISIONAL,
     RUNNING,
     attempts,
     backfills,
@@ -107,6 +108,14 @@ def partition_of(asset: str, key: str | None) -> Select[Any]:
 def partitions_of(asset: str, hashes: Sequence[str]) -> Select[Any]:
     return select(*columns(partitions, PartitionState)).where(
         partitions.c.asset == asset, partitions.c.partition_hash.in_(hashes)
+    )
+
+
+def provisional_of(asset: str, limit: int) -> Select[Any]:
+    return (
+        select(*columns(partitions, PartitionState))
+        .where(partitions.c.asset == asset, text(PROVISIONAL))
+        .limit(limit)
     )
 
 

@@ -34,6 +34,7 @@ SUCCESS_COLUMNS = (
     "snapshot",
     "digest",
     "fingerprint",
+    "provisional",
 )
 """What a row of `partitions` says of the latest success."""
 
@@ -111,7 +112,7 @@ def partition_row(entry: Materialization) -> dict[str, Any]:
         "error": entry.error,
     }
     if entry.status != "succeeded":
-        return row | dict.fromkeys(SUCCESS_COLUMNS)
+        return row | dict.fromkeys(SUCCESS_COLUMNS) | {"provisional": False}
     return row | {
         "succeeded_at": entry.finished_at,
         "materialization": entry.id,
@@ -119,6 +120,7 @@ def partition_row(entry: Materialization) -> dict[str, Any]:
         "snapshot": entry.snapshot,
         "digest": entry.digest,
         "fingerprint": entry.fingerprint,
+        "provisional": entry.provisional,
     }
 
 

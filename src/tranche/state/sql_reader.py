@@ -161,6 +161,12 @@ class SqlReader:
                 found.update({state.partition: state for state in states})
         return found
 
+    def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._reading() as connection:
+            rows = connection.execute(queries.provisional_of(asset, limit))
+            return tuple(PartitionState(**row._asdict()) for row in rows)
+
     def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
         asset = checks.checked_asset(asset)
         question = queries.statuses_of(asset, checks.as_utc(start), checks.as_utc(end))

@@ -185,6 +185,7 @@ def _text(moment: datetime) -> str:
 def _state(row: tuple[Any, ...]) -> PartitionState:
     values = dict(zip(_COLUMNS, row, strict=True))
     values["partition"] = values["partition"] or None
+    values["provisional"] = bool(values["provisional"])
     for name in _MOMENTS:
         if values[name] is not None:
             values[name] = _moment(values[name])

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -221,6 +222,7 @@ materializations = Table(
     Column("tests", Json, nullable=False),
     Column("error", Text),
     Column("seconds", Double),
+    Column("provisional", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("id"),
     UniqueConstraint("once"),
     Index("ix_materializations_key", "asset", "partition_hash", "finished_at", "seq"),
@@ -369,6 +371,8 @@ pending = Table(
     ),
 )
 
+PROVISIONAL = "provisional"
+
 partitions = Table(
     "partitions",
     metadata,
@@ -388,7 +392,14 @@ partitions = Table(
     Column("snapshot", Text),
     Column("digest", Text),
     Column("fingerprint", Text),
+    Column("provisional", Boolean, nullable=False, server_default=false()),
     PrimaryKeyConstraint("asset", "partition_hash"),
     Index("ix_partitions_order", "asset", "ordinal", "partition_head"),
     Index("ix_partitions_status", "asset", "status"),
+    Index(
+        "ix_partitions_provisional",
+        "asset",
+        sqlite_where=text(PROVISIONAL),
+        postgresql_where=text(PROVISIONAL),
+    ),
 )

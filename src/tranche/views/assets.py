@@ -26,6 +26,7 @@ def partition_view(state: PartitionState) -> dict[str, Any]:
         "status": state.status,
         "rows": state.rows,
         "snapshot": state.snapshot,
+        "provisional": state.provisional,
         "run": state.run,
         "at": instant(state.at),
         "error": state.error,

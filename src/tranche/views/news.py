@@ -58,6 +58,7 @@ def told_view(told: Told) -> tuple[str, dict[str, Any]]:
                 "error": told.error,
                 "tests": [test_view(test) for test in told.tests],
                 "partitions": [key_view(key) for key in told.keys],
+                "provisional": told.provisional,
             }
         case _:
             assert_never(told)
@@ -88,6 +89,7 @@ def news_of(name: str, view: Mapping[str, Any]) -> News | None:
                 view["error"],
                 tuple(_test(test) for test in view["tests"]),
                 _keys(view),
+                view.get("provisional"),
             )
         case _:
             return None

@@ -31,6 +31,7 @@ def step_view(step: StepResult) -> dict[str, Any]:
         "strategy": record.strategy,
         "rows": record.rows,
         "snapshot": record.snapshot,
+        "provisional": step.provisional,
         "tests": [test_view(test) for test in step.tests],
         "error": record.error,
     }
@@ -49,6 +50,7 @@ def key_view(outcome: KeyOutcome) -> dict[str, Any]:
         "status": outcome.status,
         "rows": outcome.rows,
         "snapshot": outcome.snapshot,
+        "provisional": outcome.provisional,
         "tests": [test_view(test) for test in outcome.tests],
         "error": outcome.error,
     }
@@ -75,6 +77,7 @@ def plan_view(plan: Plan) -> dict[str, Any]:
                 **({"partitions": list(step.keys)} if step.is_range else {}),
                 "strategy": step.strategy,
                 "needs": [plan.steps[position].script.name for position in step.needs],
+                "provisional": step.provisional,
                 "verdict": step.verdict,
                 "reason": step.reason,
             }

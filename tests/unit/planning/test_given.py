@@ -205,6 +205,21 @@ class TestRepeat:
             ["71"],
         ]
 
+    def test_what_was_provisional_then_is_so_again(self) -> None:
+        texts = Past.TEXTS | {
+            "b": Past.TEXTS["b"].replace("main/a;", 'main/a deadline="06:00";'),
+        }
+        past = Past()
+        plan = past.again(project_of(texts))
+        assert [key.provisional for step in plan.steps for key in step.slice] == [False, False]
+        (entry,) = past.store.materializations("lake://main/b", DAY, limit=9)
+        early = replace(
+            entry, id="e", attempt="e", provisional=True, finished_at=NOON + timedelta(1)
+        )
+        past.store.finish_step(past.steps[1], [early])
+        plan = past.again(project_of(texts))
+        assert [key.provisional for step in plan.steps for key in step.slice] == [False, True]
+
     def test_a_script_that_changed(self) -> None:
         changed = {**Past.TEXTS, "a": Past.TEXTS["a"].replace("*", "x")}
         plan = Past().again(project_of(changed))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tranche.errors import UsageError
+from tranche.model.asset import LakeTable
+from tranche.model.trigger import OnAsset
 from tranche.planning.grid import Grid, grid_of
 
 from .test_catchup import Ledger, project
@@ -42,6 +45,21 @@ def test_each_key_stands_somewhere() -> None:
         ("2026-11-05", "2026-11-07", "running", 3),
         ("2026-11-08", "2026-11-09", "missing", 2),
     ]
+
+
+def test_a_key_that_was_built_before_all_was_there() -> None:
+    store = Ledger()
+    store.ended("back", "2026-11-01")
+    store.ended("back", "2026-11-02", provisional=True)
+    store.ended("back", "2026-11-03", provisional=True, fingerprint="of then")
+    script = project("back").script("back")
+    assert script is not None
+    assert script.partitioning is not None
+    on = OnAsset(LakeTable("main", "a"), deadline="06:00")
+    late = replace(script, annotations=replace(script.annotations, triggers=(on,)))
+    found = grid_of(late, script.partitioning, store, NOW, end="2026-11-03")
+    assert found is not None
+    assert [cell.standing for cell in found.cells] == ["succeeded", "provisional", "stale"]
 
 
 def test_up_to_the_last_complete_period_or_what_was_tried_since() -> None:

@@ -14,6 +14,7 @@ from tranche.model.plan import Plan, Step
 from tranche.model.project import Project
 from tranche.planning.backfill import plan_backfill
 from tranche.planning.catchup import plan_catchup
+from tranche.planning.deadlines import deadline_faults
 from tranche.planning.graph import build_graph
 from tranche.planning.links import mapping_faults
 from tranche.script.schedules import moved
@@ -299,6 +300,40 @@ def test_what_does_not_hang_together_is_a_fault(
     }
     faults = mapping_faults(build_graph(project(texts).scripts))
     assert [str(fault) for fault in faults] == [f"pipelines/script.sql:2: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("materialize lake://main/s", "lake://main/s has no partitions"),
+        ('partitioned static keys="us"; materialize lake://main/s', "lake://main/s has static keys, which have no time"),
+        ('partitioned dynamic key="$.k"', "script has dynamic keys, which have no time"),
+        ('partitioned a: static keys="us" | b: dynamic key="$.k"', "script has composite keys, which have no time"),
+    ],
+)  # fmt: skip
+def test_a_deadline_without_a_time_is_a_fault(
+    text: str, what: str, project: Callable[..., Project]
+) -> None:
+    texts = {"script": f'{text}; on lake://main/src map=all deadline="06:00"'}
+    faults = [str(fault) for fault in deadline_faults(project(texts).scripts)]
+    line = len(texts["script"].split(";")) + 1
+    assert faults == [
+        f"pipelines/script.sql:{line}: lake://main/src: deadline= counts from the end of a key's"
+        f" period, and {what}; leave deadline= out, or partition it by time, as in"
+        " 'partitioned daily'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'on lake://main/src deadline="06:00"; partitioned monthly',
+        'on lake://main/src map=start_of_day deadline="06:00"',
+        'on lake://main/src deadline="06:00"; partitioned r: static keys="us" | day: daily',
+    ],
+)
+def test_keys_of_time_may_have_a_deadline(text: str, project: Callable[..., Project]) -> None:
+    assert list(deadline_faults(project({"script": text}).scripts)) == []
 
 
 @pytest.mark.parametrize(

@@ -362,7 +362,6 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
     ("text", "reason"),
     [
         ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
-        ('on lake://main/x deadline="06:00"', "deadline= of an 'on' line cannot be honoured yet"),
     ],
 )  # fmt: skip
 def test_what_is_not_built_yet_says_so(text: str, reason: str, plan: PlanFor) -> None:

@@ -284,6 +284,111 @@ def test_what_a_script_cannot_take_harms_nobody_else(scene: SceneOf) -> None:
     assert rejected.reason == "lake://main/x b: 'b' is not allowed; the keys are 'a'"
 
 
+ROLLUP = {
+    "h": "partitioned hourly tz=Europe/Paris; materialize lake://main/h",
+    "d": 'on lake://main/h deadline="06:00"; partitioned daily tz=Europe/Paris;'
+    " materialize lake://main/d",
+}
+D = "lake://main/d"
+HOURS = [f"2026-05-16T{hour:02}" for hour in range(24)]
+SIX = datetime(2026, 5, 17, 4, tzinfo=UTC)
+"""06:00 in Paris on the day after."""
+
+
+def test_a_key_waits_until_its_deadline(scene: SceneOf) -> None:
+    found = scene(ROLLUP).published("h", *HOURS[:-2]).turn()
+    place = (D, "2026-05-16")
+    assert found.waiting() == {
+        place: (
+            "lake://main/h 2026-05-16T22 (until 2026-05-17T06:00+02:00)",
+            "lake://main/h 2026-05-16T23 (until 2026-05-17T06:00+02:00)",
+        )
+    }
+    assert found.rows[place].look_at == SIX
+    found.published("h", HOURS[-2]).turn(hours=15, minutes=59)
+    assert found.waiting() == {
+        place: ("lake://main/h 2026-05-16T23 (until 2026-05-17T06:00+02:00)",)
+    }
+    found.turn(minutes=1)
+    assert found.now == SIX
+    assert found.ready() == [place]
+    assert (found.rows[place].lacking, found.rows[place].look_at) == ((), None)
+
+
+def test_what_comes_after_the_deadline_is_not_waited_for(scene: SceneOf) -> None:
+    found = scene(ROLLUP)
+    found.now = SIX
+    found.published("h", HOURS[0]).turn()
+    assert found.ready() == [(D, "2026-05-16")]
+
+
+def test_a_deadline_begins_nothing_by_itself(scene: SceneOf) -> None:
+    found = scene(ROLLUP).turn().turn(days=40)
+    assert found.rows == {}
+
+
+def test_each_input_has_its_own_deadline(scene: SceneOf) -> None:
+    texts = BOTH | {
+        "e": "partitioned daily; materialize lake://main/e",
+        "c": 'on lake://main/a; on lake://main/b deadline="06:00"; on lake://main/e deadline="03:00";'
+        " trigger all; partitioned daily; materialize lake://main/c",
+    }
+    found = scene(texts).published("a", "2026-05-16").turn()
+    place = (C, "2026-05-16")
+    assert found.waiting()[place] == (
+        "lake://main/b 2026-05-16 (until 2026-05-17T06:00+00:00)",
+        "lake://main/e 2026-05-16 (until 2026-05-17T03:00+00:00)",
+    )
+    assert found.rows[place].look_at == datetime(2026, 5, 17, 3, tzinfo=UTC)
+    found.turn(hours=15)
+    assert found.waiting()[place] == ("lake://main/b 2026-05-16 (until 2026-05-17T06:00+00:00)",)
+    assert found.rows[place].look_at == datetime(2026, 5, 17, 6, tzinfo=UTC)
+    found.turn(hours=3)
+    assert found.ready() == [place]
+
+
+def test_what_has_no_deadline_is_waited_for_after_that_of_another(scene: SceneOf) -> None:
+    texts = BOTH | {"c": BOTH["c"].replace("main/b;", 'main/b deadline="06:00";')}
+    found = scene(texts).published("b", "2026-05-16").turn(days=2)
+    assert found.waiting() == {(C, "2026-05-16"): ("lake://main/a 2026-05-16",)}
+    assert found.rows[C, "2026-05-16"].look_at is None
+
+
+def test_a_source_is_waited_for_until_its_deadline(scene: SceneOf) -> None:
+    texts = {
+        "a": "partitioned daily; materialize lake://main/a",
+        "c": 'on lake://main/a; on lake://main/x deadline="06:00"; trigger all; partitioned daily;'
+        " materialize lake://main/c",
+    }
+    found = scene(texts).published("a", "2026-05-16").turn()
+    assert found.waiting() == {
+        (C, "2026-05-16"): ("an event of lake://main/x (until 2026-05-17T06:00+00:00)",)
+    }
+    found.turn(hours=18)
+    assert found.ready() == [(C, "2026-05-16")]
+
+
+def test_a_key_from_before_the_script_had_other_keys_has_no_deadline(scene: SceneOf) -> None:
+    texts = {
+        "c": 'on lake://main/x deadline="06:00"; on lake://main/y; trigger all; partitioned daily;'
+        " materialize lake://main/c"
+    }
+    found = scene(texts)
+    old = Pending(consumer=C, partition="2026-W20", since=NOW, fire_time=NOW, look_at=NOW)
+    found.rows[old.place] = old
+    found.turn(days=40)
+    assert found.waiting()[old.place] == ("an event of lake://main/x", "an event of lake://main/y")
+
+
+def test_a_deadline_on_what_is_not_waited_for_is_harmless(scene: SceneOf) -> None:
+    texts = {
+        "a": "partitioned daily; materialize lake://main/a",
+        "c": 'on lake://main/a deadline="06:00"; partitioned daily; materialize lake://main/c',
+    }
+    found = scene(texts).published("a", "2026-05-16").turn()
+    assert found.ready() == [(C, "2026-05-16")]
+
+
 def test_scripts_that_are_gone_are_forgotten(scene: SceneOf) -> None:
     found = scene(BOTH)
     gone = Pending(

@@ -104,6 +104,15 @@ def test_faults_of_all_scripts_come_together_sorted_by_place(make: Make) -> None
     assert [script.name for script in found.scripts] == ["good"]
 
 
+def test_a_script_whose_deadline_means_nothing_is_left_out(make: Make) -> None:
+    late = '-- pipeline\n-- on lake://main/src map=all deadline="06:00"\nSELECT 1 AS a\n'
+    found = load(make({"a.sql": GOOD.format("a"), "late.sql": late}))
+    assert [script.name for script in found.scripts] == ["a"]
+    (fault,) = found.faults
+    assert str(fault.place) == "pipelines/late.sql:2"
+    assert fault.what.endswith("and late has no partitions")
+
+
 def test_a_data_test_may_be_a_script(make: Make) -> None:
     root = make(
         {

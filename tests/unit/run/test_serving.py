@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tranche.errors import StatementFailed
+from tranche.errors import RangeRefused, StatementFailed
 from tranche.model.event import Event
 from tranche.model.plan import Step
+from tranche.model.run import Attempt
 from tranche.planning.stale import stale_keys
+from tranche.ports import Restored, Staged
+from tranche.run.ledger import expected
+from tranche.run.runner import run_plan
 from tranche.run.serving import Server
 from tranche.script.schedules import moved
 
@@ -248,3 +253,195 @@ def test_what_a_correction_leads_to_can_be_said(on_rerun: str, again: bool, is_s
     assert script is not None
     stale = stale_keys(script, ["2026-05-01"], scene.bench.store)
     assert bool(stale) == is_stale
+
+
+HOURLY = "-- pipeline\n-- partitioned hourly\n"
+LATE = {
+    "h": f"{HOURLY}-- on lake://main/src\n-- materialize lake://main/h\nSELECT 1 AS x",
+    "d": f'{DAILY}-- on lake://main/h deadline="06:00"\n-- materialize lake://main/d\n'
+    "SELECT x FROM h",
+}
+HOURS = [f"2026-05-16T{hour:02}" for hour in range(24)]
+SIX = datetime(2026, 5, 17, 6, tzinfo=UTC)
+
+
+def standing(scene: Scene, asset: str, key: str) -> tuple[str, bool] | None:
+    found = scene.bench.store.partition(f"lake://main/{asset}", key)
+    return None if found is None else (found.status, found.provisional)
+
+
+def test_a_key_that_runs_at_its_deadline_is_provisional_until_all_has_come() -> None:
+    scene = Scene(LATE)
+    scene.settle()
+    scene.heard(*HOURS[:22])
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") is None
+    scene.now = SIX
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", True)
+    before = len(scene.engine.tried)
+    # What comes late refreshes it.
+    scene.heard(HOURS[22])
+    scene.settle()
+    assert scene.engine.tried[before:] == [(HOURS[22],), ("2026-05-16",)]
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", True)
+    scene.heard(HOURS[23])
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+    log = scene.bench.store.materializations("lake://main/d", "2026-05-16", limit=9)
+    assert [entry.provisional for entry in log] == [False, True, True]
+    # The same rows again change nothing any more.
+    before = len(scene.engine.tried)
+    scene.heard(HOURS[23])
+    scene.settle()
+    assert scene.engine.tried[before:] == [(HOURS[23],)]
+    assert scene.bench.store.all_pending(limit=9) == []
+
+
+def test_a_key_that_has_all_before_its_deadline_was_never_provisional() -> None:
+    scene = Scene(LATE)
+    scene.settle()
+    scene.heard(*HOURS)
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+    scene.now = SIX
+    scene.settle()
+    log = scene.bench.store.materializations("lake://main/d", "2026-05-16", limit=9)
+    assert len(log) == 1
+
+
+def test_what_was_run_by_hand_before_all_was_there_is_provisional_too() -> None:
+    scene = Scene(LATE)
+    scene.settle()
+    scene.heard(*HOURS[:23])
+    scene.settle()
+    scene.bench.run("d", partition="2026-05-16")
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", True)
+    # At the deadline there is nothing that it was not made of.
+    tried = list(scene.engine.tried)
+    scene.now = SIX
+    scene.settle()
+    assert scene.engine.tried == tried
+    assert scene.bench.store.all_pending(limit=9) == []
+    scene.heard(HOURS[23])
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+
+
+def test_what_comes_between_plan_and_start_does_not_leave_it_provisional() -> None:
+    scene = Scene(LATE)
+    scene.settle()
+    scene.heard(*HOURS[:23])
+    scene.settle()
+    plan = scene.bench.plan("d", partition="2026-05-16")
+    scene.heard(HOURS[23])
+    # Only the hour: its day is run by the plan that was made before.
+    scene.server.turn()
+    scene.server.begin()
+    while scene.server._running:
+        scene.server.rest()
+        scene.server.begin()
+    run_plan(plan, scene.engine, scene.bench.store, scene.bench.clock)
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", True)
+    scene.now = SIX
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_each_key_of_a_range_is_provisional_for_itself(refused: bool) -> None:
+    texts = LATE | {"d": LATE["d"].replace("daily", "daily lookback=1")}
+    scene = Scene(texts)
+    scene.settle()
+    scene.heard(*HOURS)
+    scene.settle()
+    if refused:
+        scene.breaks = lambda step: RangeRefused("it cannot be") if step.is_range else None
+    plan = scene.bench.plan("d", partition="2026-05-17")
+    (result,) = run_plan(plan, scene.engine, scene.bench.store, scene.bench.clock).steps
+    assert [(key.partition, key.provisional) for key in result.keys] == [
+        ("2026-05-16", False),
+        ("2026-05-17", True),
+    ]
+    assert result.provisional
+    assert standing(scene, "d", "2026-05-17") == ("succeeded", True)
+
+
+def test_a_rollback_takes_over_what_the_slice_was() -> None:
+    scene = Scene(LATE)
+    scene.settle()
+    scene.heard(*HOURS[:23])
+    scene.now = SIX
+    scene.settle()
+    store = scene.bench.store
+    (early,) = store.materializations("lake://main/d", "2026-05-16", limit=9)
+    scene.heard(HOURS[23])
+    scene.settle()
+    assert standing(scene, "d", "2026-05-16") == ("succeeded", False)
+    (step,) = scene.bench.plan("d", partition="2026-05-16").steps
+    staged = Staged(
+        restored=(Restored("2026-05-16", 1),), lineage=frozenset({early.snapshot or ""})
+    )
+    attempt = Attempt(id="t", run="r", position=0, number=1, status="running", started_at=scene.now)
+    (entry,) = expected(
+        replace(step, restores=early.snapshot),
+        attempt,
+        scene.now,
+        inputs={},
+        staged=staged,
+        state=store,
+    )
+    assert (entry.inputs, entry.provisional) == (early.inputs, True)
+
+
+WHOLE = {
+    "a": CHAIN["a"],
+    "w": "-- pipeline\n-- on lake://main/other\n-- materialize lake://main/w\nSELECT 1 AS x",
+    "c": f'{DAILY}-- on lake://main/a\n-- on lake://main/w deadline="06:00"\n-- trigger all\n'
+    "-- materialize lake://main/c\nSELECT a.x FROM a, w",
+}
+
+
+def test_a_whole_table_that_is_late_refreshes_what_ran_without_it() -> None:
+    scene = Scene(WHOLE)
+    scene.settle()
+    scene.heard("2026-05-15", "2026-05-16")
+    scene.now = SIX
+    scene.settle()
+    for key in ("2026-05-15", "2026-05-16"):
+        assert standing(scene, "c", key) == ("succeeded", True)
+    for number in range(2):
+        event = Event(id=f"w{number}", asset="lake://main/other", partition=None, at=scene.now)
+        scene.bench.store.emit(event)
+        scene.settle()
+        for key in ("2026-05-15", "2026-05-16"):
+            assert standing(scene, "c", key) == ("succeeded", False)
+            # Once it was there, it asks for nothing more.
+            log = scene.bench.store.materializations("lake://main/c", key, limit=9)
+            assert len(log) == 2
+
+
+def test_a_source_that_is_late_leaves_a_key_provisional_until_it_tells() -> None:
+    texts = {
+        "a": CHAIN["a"],
+        "c": f'{DAILY}-- on lake://main/a\n-- on lake://main/rates deadline="06:00"\n-- trigger all\n'
+        "-- materialize lake://main/c\nSELECT x FROM a",
+    }
+    scene = Scene(texts)
+    scene.settle()
+    scene.heard("2026-05-16")
+    scene.settle()
+    assert standing(scene, "c", "2026-05-16") is None
+    scene.now = SIX
+    scene.settle()
+    assert standing(scene, "c", "2026-05-16") == ("succeeded", True)
+    rates = Event(id="r1", asset="lake://main/rates", partition="2026-05-16", at=scene.now)
+    scene.bench.store.emit(rates)
+    scene.settle()
+    assert standing(scene, "c", "2026-05-16") == ("succeeded", False)
+    # It has told, and a correction of the other does not make that undone.
+    scene.engine.answers["a"] = lambda _: [{"x": 2}]
+    scene.heard("2026-05-16")
+    scene.settle()
+    log = scene.bench.store.materializations("lake://main/c", "2026-05-16", limit=9)
+    assert [entry.provisional for entry in log] == [False, False, True]

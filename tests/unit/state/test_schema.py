@@ -81,6 +81,23 @@ def test_the_migrations_can_be_undone(url: str) -> None:
     opened(url)
 
 
+def test_slices_of_before_are_not_provisional(url: str) -> None:
+    from alembic import command
+
+    opened(url)
+    with connected(url) as connection:
+        command.downgrade(migrations(connection), "0003")
+        connection.exec_driver_sql(
+            "INSERT INTO partitions (asset, partition, partition_hash, partition_head, status, run,"
+            " at) VALUES ('a', '', '', '', 'succeeded', 'r', '2026-05-16T12:00:00.000000+00:00')"
+        )
+    store = SqlStore(url)
+    store.open()
+    (state,) = store.partitions("a", limit=2)
+    store.close()
+    assert state.provisional is False
+
+
 def test_names_and_keys_sort_by_code_point_on_postgresql(postgres: str) -> None:
     opened(postgres)
     with psycopg.connect(postgres.replace("+psycopg", "")) as connection:
@@ -167,6 +184,7 @@ def test_so_are_those_of_a_scheduler(tmp_path: Path) -> None:
             turn.apply(Decisions(dropped=(("c", "x"),), released=(late,)), NOON)
         store.events(limit=9)
         store.events("a", limit=9)
+        store.provisional("a", limit=9)
         store.all_pending(limit=9)
         store.all_pending("c", limit=9, after=key)
         store.claim("c", server="s", run="r", limit=9)
