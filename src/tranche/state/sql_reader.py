@@ -178,10 +178,13 @@ class SqlReader:
             found = connection.execute(queries.latest_backfills(limit, unfinished=unfinished))
             return tuple(backfill_of(row) for row in found)
 
-    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
+    def claims(
+        self, asset: str, *, limit: int, keys: Sequence[str | None] | None = None
+    ) -> Sequence[Claim]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        hashes = None if keys is None else [key_hash(checks.checked_key(key)) for key in keys]
         with self._reading() as connection:
-            found = connection.execute(queries.claims_on(asset, limit))
+            found = connection.execute(queries.claims_on(asset, limit, hashes))
             return tuple(Claim(**row._asdict()) for row in found)
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -270,6 +273,10 @@ class SqlReader:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:
             return triggering.all_pending(connection, consumer, limit, after)
+
+    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
+        with self._reading() as connection:
+            return list(triggering.pending_at(connection, places))
 
     def paused(self) -> Mapping[str, datetime]:
         with self._reading() as connection:
