@@ -66,6 +66,16 @@ class Arrivals:
             [f"{asset} {each}" for each in missing] if self._too_many(link, needed, missing) else []
         )
 
+    def missing(self, link: Link, needed: Sequence[str]) -> list[str]:
+        """Those of these upstream keys that are not there, however many the link puts up with."""
+        owner = self._owner(link.asset)
+        unknown = [each for each in needed if (owner, each) not in self._known]
+        found = self.state.standing(owner, unknown) if unknown else {}
+        for each in unknown:
+            state = found.get(each)
+            self._known[owner, each] = state is not None and state.materialization is not None
+        return [each for each in needed if not self._is_there(link, each)]
+
     def any_of(self, link: Link) -> bool:
         """Whether there is anything of an upstream asset."""
         if link.producer.partitioning is None:
