@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tranche.cli.output import Output, instant, shown
+from tranche.cli.stories import WIDTH, show_facts, show_verdict
+from tranche.cli.story_view import story_view
 from tranche.model.explanation import Explanation, FilesView, SentStatement
 from tranche.model.partitioning import Dynamic, time_of
 from tranche.model.partitioning_zone import time_zone
@@ -20,8 +22,13 @@ def show_explanation(explanation: Explanation, output: Output) -> None:
         return
     for warning in explanation.warnings:
         output.warn(warning)
+    story = explanation.story
+    if story is not None:
+        show_verdict(story, output)
     for line in _about(explanation):
         output.line(line)
+    if story is not None:
+        show_facts(story, output)
     for statement in explanation.statements:
         output.line()
         output.line(f"-- {explanation.step.script.path}:{statement.line}", "dim")
@@ -50,6 +57,7 @@ def explanation_view(explanation: Explanation) -> dict[str, Any]:
         "statements": [_statement_view(statement) for statement in explanation.statements],
         "scans": None if scans is None else [_scan_view(scan) for scan in scans],
         "warnings": list(explanation.warnings),
+        "story": None if explanation.story is None else story_view(explanation.story),
     }
 
 
@@ -100,9 +108,12 @@ def _about(explanation: Explanation) -> Iterator[str]:
         yield f"partition {shown(step.partition)}, {_key_from(explanation)}"
     if step.verdict != "run":
         yield f"it would not run: {step.reason}"
+    told = explanation.story.facts.needs if explanation.story is not None else ()
     for each in step.inputs:
+        if any(need.asset == str(each.asset) for need in told):
+            continue
         key = "" if each.partition is None else f" {shown(each.partition)}"
-        yield f"reads {each.asset}{key}"
+        yield f"{'reads':<{WIDTH if told else 6}}{each.asset}{key}"
 
 
 def _key_from(explanation: Explanation) -> str:

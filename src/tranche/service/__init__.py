@@ -20,7 +20,14 @@ from tranche.service.looking import (
     status,
     violations,
 )
-from tranche.service.opening import now, open_engine, open_partitions, open_project, open_state
+from tranche.service.opening import (
+    now,
+    open_engine,
+    open_partitions,
+    open_project,
+    open_state,
+    open_story,
+)
 from tranche.service.running import Given, plan, repeat, rollback, run, write
 from tranche.service.upkeep import maintain, managed_tables
 
@@ -45,6 +52,7 @@ __all__ = [
     "open_partitions",
     "open_project",
     "open_state",
+    "open_story",
     "partition_status",
     "plan",
     "preview_target",
