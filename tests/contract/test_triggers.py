@@ -336,3 +336,11 @@ def test_what_scripts_cannot_take_is_kept(store: StateStore) -> None:
             turn.apply(Decisions(rejected=(first, second)), NOON)
     assert store.rejected(limit=9) == [second, first]
     assert store.rejected(C, limit=9) == [first]
+
+
+def test_keys_are_asked_for_one_by_one(store: StateStore) -> None:
+    rows = [a_key(key, asked_by=("a", "b"), lacking=("x",)) for key in (*AWKWARD_KEYS, None)]
+    put(store, *rows)
+    for row in rows:
+        assert store.pending([row.place]) == [row]
+    assert store.pending([(C, "another"), ("another", rows[0].partition)]) == []

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tranche.model.data_test import DataTestResult
+from tranche.model.pending import Decisions, Pending
 from tranche.model.rows import Rows
 from tranche.model.run import Materialization, Outcome, Run, StepRecord
 from tranche.ports import StateStore
@@ -122,6 +123,9 @@ WRONG = {
     "explain upstreams": (["explain", "+orders"], 2, "one is explained at a time"),
     "explain what": (["explain", "ordres"], 2, "did you mean 'orders'?"),
     "explain a bad key": (["explain", "orders", "-p", "x"], 2, "its keys look like"),
+    "explain a bad second": (["explain", "orders", "x"], 2, "its keys look like"),
+    "explain two keys": (["explain", "orders", "2026-05-01", "-p", "2026-05-02"], 2, "one of them"),
+    "explain a key of the whole": (["explain", "whole", "2026-05-01"], 2, "would run has"),
     "explain a bad time": (["explain", "orders", "--at", "noon"], 2, "is no time"),
     "explain an argument": (["explain", "orders", "--arg", "a=1"], 2, "takes the argument 'a'"),
     "explain without key": (["explain", "regions"], 1, "us, eu"),
@@ -206,39 +210,44 @@ def test_a_step_is_explained(shell: Shell) -> None:
         "CREATE TEMPORARY VIEW v AS SELECT * FROM a WHERE _tranche_partition = '{partition}';\n\n"
         "SELECT x, $who AS who FROM v JOIN read_json('in/' || '{partition}' || '.json') USING (x);\n",
     )
-    asked = ("explain", "b", "--at", "2026-05-16T23:00:00Z", "--arg", "who=o'neill")
+    asked = ("explain", "b", "--at", "2024-05-16T23:00:00Z", "--arg", "who=o'neill")
     done = shell.tranche(*asked)
     assert (
         done.stdout
         == """\
+nothing has asked for it, and it waits for lake://main/a 2024-05-16
+→ tranche run +b --partition 2024-05-16
+
 lake://main/b by merge
-partition 2026-05-16, the period of 2026-05-17T01:00:00+02:00 in Europe/Paris, less a lag of 1
-reads lake://main/a 2026-05-16
-reads file:in/{partition}.json
+partition 2024-05-16, the period of 2024-05-17T01:00:00+02:00 in Europe/Paris, less a lag of 1
+reads     file:in/{partition}.json
+on        lake://main/a 2024-05-16 map=identity (inferred): missing
 
 -- pipelines/b.sql:6
 CREATE TEMPORARY VIEW v AS SELECT * FROM `main`.`default`.`a` WHERE _tranche_partition = :_tranche_key;
-   :_tranche_key = '2026-05-16'
+   :_tranche_key = '2024-05-16'
 
 -- pipelines/b.sql:8
 SELECT x, :_tranche_argument_who AS who FROM v JOIN _tranche_files_0 USING (x);
    :_tranche_argument_who = "o'neill"
-   _tranche_files_0 = read_json('in/2026-05-16.json')
+   _tranche_files_0 = read_json('in/2024-05-16.json')
 """
     )
     found = shell.json(*asked)
     assert (found["asset"], found["strategy"], found["partition"], found["partition_from"]) == (
         "lake://main/b",
         "merge",
-        "2026-05-16",
+        "2024-05-16",
         "time",
     )
-    assert found["inputs"][0] == {"asset": "lake://main/a", "partition": "2026-05-16"}
+    assert found["inputs"][0] == {"asset": "lake://main/a", "partition": "2024-05-16"}
     view, select = found["statements"]
-    assert view["parameters"] == {"_tranche_key": "2026-05-16"}
+    assert view["parameters"] == {"_tranche_key": "2024-05-16"}
     assert select["parameters"] == {"_tranche_argument_who": "o'neill"}
-    assert select["files"][0]["path"] == "in/2026-05-16.json"
+    assert select["files"][0]["path"] == "in/2024-05-16.json"
     assert found["scans"] is None
+    assert found["story"]["status"] == "unasked"
+    assert found["story"]["needs"][0]["missing"] == ["2024-05-16"]
     assert not (shell.folder / ".tranche" / "state.db").exists()
 
 
@@ -500,6 +509,55 @@ class TestWhatIsKept:
             ledger, 3, "succeeded", "x", DataTestResult(test="w", severity="warn", violations=1)
         )
         assert "was published all the same" in shell.tranche(*show).stdout
+
+    def test_the_story_of_a_key(self, shell: Shell, ledger: StateStore) -> None:
+        day = "2026-05-16"
+        self.record(ledger, 1, "succeeded", "x", DataTestResult(test="unique x"))
+        self.record(ledger, 2, "failed", "", DataTestResult(test="unique x", violations=7))
+        story = shell.json("explain", "a", day)["story"]
+        assert story["status"] == "failed"
+        assert story["verdict"] == (
+            "it failed at 2026-05-16T02:00:00+00:00: unique x has 7 violations;"
+            " readers see what was built at 2026-05-16T01:00:00+00:00"
+        )
+        assert [(e["run"], e["status"]) for e in story["log"]] == [
+            ("r2", "failed"),
+            ("r1", "succeeded"),
+        ]
+        assert story["tests"]["results"][0]["violations"] == 7
+        assert (story["standing"]["run"], story["built"]["run"]) == ("r2", "r1")
+        assert shell.json("explain", "lake://main/a", day, "-p", day)["story"] == story
+        ledger.pause("lake://main/a", at=datetime(2026, 5, 16, 3, tzinfo=UTC))
+        row = Pending(
+            consumer="lake://main/a",
+            partition=day,
+            since=datetime(2026, 5, 16, 4, tzinfo=UTC),
+            fire_time=datetime(2026, 5, 16, 4, tzinfo=UTC),
+            asked_by=("schedule",),
+            lacking=("an event of lake://main/x",),
+        )
+        with ledger.turn() as turn:
+            turn.apply(Decisions(pending=(row,)), row.since)
+        lines = shell.tranche("explain", "a", day).stdout.splitlines()
+        assert lines[:2] == [
+            "it is paused since 2026-05-16T03:00:00+00:00, and waits for an event of lake://main/x",
+            "→ tranche resume a",
+        ]
+        assert lines[5:14] == [
+            "pending   waiting since 2026-05-16T04:00:00+00:00, asked for by schedule;"
+            " lacks an event of lake://main/x",
+            "paused    since 2026-05-16T03:00:00+00:00; tranche resume lake://main/a ends that",
+            "standing  failed at 2026-05-16T02:00:00+00:00 in run r2",
+            "          readers see what was built at 2026-05-16T01:00:00+00:00",
+            "tests     0 of 1 passed at 2026-05-16T02:00:00+00:00",
+            "          unique x failed: 7 rows",
+            "          tranche show a --partition 2026-05-16 --violations shows rows",
+            "stale     the script has changed",
+            "log       2026-05-16T02:00:00+00:00, run r2, failed",
+        ]
+        # A whole table has a story too.
+        whole = shell.json("explain", "b")
+        assert (whole["partition"], whole["story"]["status"]) == (None, "unasked")
 
     def test_columns(self, shell: Shell, ledger: StateStore) -> None:
         assert (

@@ -21,11 +21,16 @@ from tranche.cli.options import (
     explaining,
 )
 from tranche.cli.output import Output
+from tranche.errors import UsageError
 from tranche.model.plan import Request
 
 
 def explain(
     what: Annotated[str, typer.Argument(metavar="TARGET", help="A script, or an asset's address.")],
+    key: Annotated[
+        str | None,
+        typer.Argument(metavar="KEY", help="The key, as with --partition.", show_default=False),
+    ] = None,
     partition: KeyOption = None,
     payload: PayloadOption = None,
     arg: ArgumentsOption = None,
@@ -39,21 +44,25 @@ def explain(
     json_: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Explain a step: its partition, its inputs, the SQL for Spark, and what that reads."""
+    """Tell the story of a key: why it runs or does not, its inputs, and the SQL for Spark."""
     output = Output(json_, debug)
     with explaining(output):
         from tranche.cli.explanations import show_explanation
         from tranche.cli.running import starting
 
+        if key is not None and partition not in (None, key):
+            raise UsageError(
+                f"the key {key!r} was given, and --partition {partition!r}", "give one of them"
+            )
         request = Request(
             target=what,
             fire_time=service.now() if at is None else given.moment(at),
-            partition=partition,
+            partition=partition if key is None else key,
             payload=given.payload(payload),
             arguments=given.arguments(arg or []),
         )
         loaded = service.open_project(project, target)
-        with service.open_partitions(loaded) as state:
+        with service.open_story(loaded) as state:
             explanation = service.explain(loaded, request, state)
         if scan and explanation.step.verdict == "run":
             service.check_scan(explanation)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tranche.cli.output import Output, shown
+from tranche.cli.stories import WIDTH, show_facts, show_verdict
 from tranche.model.explanation import Explanation, FilesView, SentStatement
 from tranche.model.partitioning import Dynamic, time_of
 from tranche.model.partitioning_zone import time_zone
-from tranche.model.scan import Portion, Scan
-from tranche.views.plain import instant
+from tranche.model.scan import Scan
+from tranche.views.explanation import explanation_view
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -21,8 +21,13 @@ def show_explanation(explanation: Explanation, output: Output) -> None:
         return
     for warning in explanation.warnings:
         output.warn(warning)
+    story = explanation.story
+    if story is not None:
+        show_verdict(story, output)
     for line in _about(explanation):
         output.line(line)
+    if story is not None:
+        show_facts(story, output)
     for statement in explanation.statements:
         output.line()
         output.line(f"-- {explanation.step.script.path}:{statement.line}", "dim")
@@ -32,63 +37,6 @@ def show_explanation(explanation: Explanation, output: Output) -> None:
     if explanation.scans is not None:
         output.line()
         _show_scans(explanation.scans, output)
-
-
-def explanation_view(explanation: Explanation) -> dict[str, Any]:
-    step = explanation.step
-    scans = explanation.scans
-    return {
-        "script": step.script.name,
-        "path": step.script.path,
-        "asset": str(step.script.asset) if step.script.asset else None,
-        "strategy": step.strategy,
-        "partition": step.partition,
-        "partition_from": explanation.key_from,
-        "fire_time": instant(explanation.request.fire_time),
-        "verdict": step.verdict,
-        "reason": step.reason,
-        "inputs": [{"asset": str(each.asset), "partition": each.partition} for each in step.inputs],
-        "statements": [_statement_view(statement) for statement in explanation.statements],
-        "scans": None if scans is None else [_scan_view(scan) for scan in scans],
-        "warnings": list(explanation.warnings),
-    }
-
-
-def _statement_view(statement: SentStatement) -> dict[str, Any]:
-    return {
-        "kind": statement.kind,
-        "line": statement.line,
-        "text": statement.text,
-        "parameters": dict(statement.parameters),
-        "files": [
-            {
-                "view": view.name,
-                "format": view.format,
-                "path": view.path,
-                "options": dict(view.options),
-            }
-            for view in statement.files
-        ],
-    }
-
-
-def _scan_view(scan: Scan) -> dict[str, Any]:
-    return {
-        "source": scan.source,
-        "snapshot": scan.snapshot,
-        "files": _portion_view(scan.files),
-        "partitions": _portion_view(scan.partitions),
-        "rows": scan.rows,
-        "bytes": scan.bytes,
-        "file_bytes": scan.file_bytes,
-        "filters": list(scan.filters),
-    }
-
-
-def _portion_view(portion: Portion | None) -> dict[str, Any] | None:
-    if portion is None:
-        return None
-    return {"read": portion.read, "at_most": portion.most, "of": portion.of}
 
 
 def _about(explanation: Explanation) -> Iterator[str]:
@@ -101,9 +49,12 @@ def _about(explanation: Explanation) -> Iterator[str]:
         yield f"partition {shown(step.partition)}, {_key_from(explanation)}"
     if step.verdict != "run":
         yield f"it would not run: {step.reason}"
+    told = explanation.story.facts.needs if explanation.story is not None else ()
     for each in step.inputs:
+        if any(need.asset == str(each.asset) for need in told):
+            continue
         key = "" if each.partition is None else f" {shown(each.partition)}"
-        yield f"reads {each.asset}{key}"
+        yield f"{'reads':<{WIDTH if told else 6}}{each.asset}{key}"
 
 
 def _key_from(explanation: Explanation) -> str:

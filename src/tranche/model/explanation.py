@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from tranche.model.plan import Request, Step
 from tranche.model.scan import Scan
 from tranche.model.statement import StatementKind
+from tranche.model.story import Story
 
 KeyOrigin: TypeAlias = Literal["given", "time", "payload", "arguments"]
 
@@ -54,3 +55,5 @@ class Explanation:
     scans: tuple[Scan, ...] | None = None
     """What the SELECT has read; None if it was not run."""
     warnings: tuple[str, ...] = ()
+    story: Story | None = None
+    """What is known of the key; None if nobody has asked for it, or there is no key to tell of."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tranche.model.backfill import Backfill
-from tranche.ports import StateReader
+from tranche.ports import StateReader, StoryReader
 
 _MOST = 1_000_000
 
 
-def alive(backfill: Backfill, state: StateReader) -> bool:
+def alive(backfill: Backfill, state: StoryReader) -> bool:
     """Whether a backfill that has not ended is being worked on, or is about to be."""
     if backfill.status in ("waiting", "queued"):
         return True
@@ -23,7 +23,7 @@ def alive(backfill: Backfill, state: StateReader) -> bool:
     return all(left.id != backfill.run for left in state.abandoned())
 
 
-def running_backfills(asset: str, state: StateReader) -> Iterator[Backfill]:
+def running_backfills(asset: str, state: StoryReader) -> Iterator[Backfill]:
     """The backfills of an asset that are being worked on, with their keys."""
     for each in state.backfills(limit=_MOST, unfinished=True):
         if each.asset == asset and alive(each, state):

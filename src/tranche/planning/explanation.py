@@ -15,6 +15,7 @@ from tranche.model.statement import FileHole, Statement, TableHole
 from tranche.model.strategy import CURRENT_SUFFIX, History
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import build_plan
+from tranche.planning.resolve import resolve
 from tranche.planning.targets import find_target
 from tranche.ports import PartitionReader
 from tranche.script.binding import (
@@ -54,6 +55,17 @@ def explain_step(project: Project, request: Request, state: PartitionReader) -> 
         # Why it does not run, the step says itself.
         warnings=(*step.script.warnings, *(plan.warnings if runs else ())),
     )
+
+
+def key_of(step: Step, request: Request) -> str | None:
+    """The key that a step is about, also if it cannot run; None of a script without partitions."""
+    rule = step.script.partitioning
+    if step.partition is not None or rule is None:
+        return step.partition
+    found = resolve(rule, request).keys
+    if len(found) != 1:
+        raise UsageError(f"there is no one key of {step.script.label} to tell of")
+    return found[0]
 
 
 def _key_from(step: Step, request: Request) -> KeyOrigin | None:

@@ -66,8 +66,10 @@ class Schedule:
         first, last, wanted = ordered[0], ordered[-1], set(ordered)
         own = replace(self, rule=replace(self.rule, lookback=0))
         found: list[Fire] = []
-        # A cron of a month may fire long after the first key, never before it begins.
-        at = own.moved(self.rule.ordinal(first) - timedelta(microseconds=1), 1)
+        # A cron of a month may fire long after the first key, never before the period in which
+        # the lag lets it.
+        begins = self.rule.ordinal(self.rule.shift(first, self.rule.lag))
+        at = own.moved(begins - timedelta(microseconds=1), 1)
         if self.on.offset > 0:
             at = own.moved(at, -self.on.offset)
         while wanted:

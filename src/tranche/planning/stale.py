@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from tranche.model.run import Input, PartitionState
 from tranche.model.script import Script
-from tranche.ports import StateReader
+from tranche.ports import StoryReader
+
+Key = TypeVar("Key", bound="str | None")
 
 
-def stale_keys(script: Script, keys: Sequence[str], state: StateReader) -> dict[str, str]:
+def stale_keys(script: Script, keys: Sequence[Key], state: StoryReader) -> dict[Key, str]:
     """The keys that are stale, each with the reason.
 
     A key is stale if the script has changed since, or if one of the upstream keys that it was made
@@ -17,8 +20,8 @@ def stale_keys(script: Script, keys: Sequence[str], state: StateReader) -> dict[
     does what happened to its other keys, nor to assets whose `on` line says `on_rerun=ignore`.
     """
     standing = state.standing(str(script.asset), list(keys))
-    found: dict[str, str] = {}
-    ids: dict[str, str] = {}
+    found: dict[Key, str] = {}
+    ids: dict[str, Key] = {}
     for key in keys:
         known = standing.get(key)
         if known is None or known.materialization is None:
@@ -48,7 +51,7 @@ def stale_keys(script: Script, keys: Sequence[str], state: StateReader) -> dict[
 class _Changes:
     """What inputs were, beside what they are now."""
 
-    def __init__(self, inputs: Mapping[str, Sequence[Input]], state: StateReader) -> None:
+    def __init__(self, inputs: Mapping[Key, Sequence[Input]], state: StoryReader) -> None:
         every = {given for each in inputs.values() for given in each}
         self.now: dict[tuple[str, str | None], PartitionState] = {}
         for asset in sorted({given.asset for given in every}):

@@ -21,7 +21,7 @@ from tranche.planning.links import Link, SourceLink
 from tranche.planning.provisional import Provisional
 from tranche.planning.scheduled import Moves
 from tranche.planning.universe import is_key
-from tranche.planning.waiting import Arrivals
+from tranche.planning.waiting import UNTIL, Arrivals
 from tranche.ports import TriggerReader
 
 MOST_EVENTS = 5_000
@@ -257,7 +257,7 @@ class _Turn:
             return found
         if until <= self.now:
             return []
-        return [f"{each} (until {until.isoformat(timespec='minutes')})" for each in found]
+        return [f"{each}{UNTIL}{until.isoformat(timespec='minutes')})" for each in found]
 
     def missing(self, link: Link | SourceLink, row: Pending) -> list[str]:
         if isinstance(link, SourceLink):

@@ -12,6 +12,8 @@ from tranche.planning.graph import Graph
 from tranche.planning.links import Link
 from tranche.ports import PartitionReader
 
+UNTIL = " (until "
+"""What comes after something that is waited for, if it is so only until some time."""
 _NAMED = 5
 """How many keys a sentence lists."""
 
@@ -76,6 +78,16 @@ class Arrivals:
             return () if self._any_is_there(link, needed) else (None,)
         missing = [each for each in needed if not self._is_there(link, each)]
         return missing if self._too_many(link, needed, missing) else ()
+
+    def absent(self, link: Link, needed: Sequence[str]) -> list[str]:
+        """Those of these upstream keys that are not there, however many the link puts up with."""
+        owner = self._owner(link.asset)
+        unknown = [each for each in needed if (owner, each) not in self._known]
+        found = self.state.standing(owner, unknown) if unknown else {}
+        for each in unknown:
+            state = found.get(each)
+            self._known[owner, each] = state is not None and state.materialization is not None
+        return [each for each in needed if not self._is_there(link, each)]
 
     def any_of(self, link: Link) -> bool:
         """Whether there is anything of an upstream asset."""

@@ -28,6 +28,7 @@ from tranche.service.opening import (
     open_project,
     open_settings,
     open_state,
+    open_story,
 )
 from tranche.service.running import Given, plan, repeat, rollback, run, write
 from tranche.service.upkeep import maintain, managed_tables
@@ -55,6 +56,7 @@ __all__ = [
     "open_project",
     "open_settings",
     "open_state",
+    "open_story",
     "partition_status",
     "plan",
     "preview_target",

@@ -1,15 +1,19 @@
-"""What a step would send to Spark, and what that reads."""
+"""What a step would send to Spark, what that reads, and what is known of its key."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
-from tranche.errors import UsageError
+from tranche.errors import TrancheError, UsageError
 from tranche.model.explanation import Explanation
 from tranche.model.plan import Request
 from tranche.model.project import Project
-from tranche.planning.explanation import explain_step
-from tranche.ports import Engine, PartitionReader
+from tranche.planning.explanation import explain_step, key_of
+from tranche.planning.graph import build_graph
+from tranche.planning.story import story
+from tranche.ports import Clock, Engine, StoryReader
+from tranche.service.opening import now
 
 
 def scan(explanation: Explanation, engine: Engine) -> Explanation:
@@ -27,6 +31,31 @@ def check_scan(explanation: Explanation) -> None:
         )
 
 
-def explain(project: Project, request: Request, state: PartitionReader) -> Explanation:
-    """What the target's own step would do, without doing anything."""
-    return explain_step(project, request, state)
+def explain(
+    project: Project, request: Request, state: StoryReader, *, clock: Clock = now
+) -> Explanation:
+    """What the target's own step would do, without doing anything, and the story of its key."""
+    found = explain_step(project, request, state)
+    step = found.step
+    try:
+        key = key_of(step, request)
+    except TrancheError:
+        # Why there is no key, the step says itself.
+        return found
+    told = story(
+        step.script,
+        key,
+        build_graph(project.scripts),
+        state,
+        clock(),
+        _moves,
+        hindrance=step.reason if step.verdict == "fail" else None,
+    )
+    return replace(found, story=told)
+
+
+def _moves(cron: str, tz: str, fire: datetime, steps: int) -> datetime:
+    # Few scripts have a cron, and reading crons takes a while to import.
+    from tranche.script.schedules import moved
+
+    return moved(cron, tz, fire, steps)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tranche.model.project import Project, Settings
-from tranche.ports import Engine, PartitionReader, StateStore
+from tranche.ports import Engine, PartitionReader, StateStore, StoryReader
 from tranche.project.config import environment, find_root, load_settings
 from tranche.project.load import load_project
 
@@ -48,6 +48,19 @@ def open_partitions(project: Project, *, timeout: float | None = None) -> Iterat
     settings = project.settings
     patience = {} if timeout is None else {"timeout": timeout}
     reader = opened(settings.state_url, root=Path(settings.root), **patience)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+@contextmanager
+def open_story(project: Project) -> Iterator[StoryReader]:
+    """What is known of single keys, opened as fast as where they stand."""
+    from tranche.state.opening import open_story as opened
+
+    settings = project.settings
+    reader = opened(settings.state_url, root=Path(settings.root))
     try:
         yield reader
     finally:

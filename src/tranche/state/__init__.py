@@ -2,5 +2,5 @@
 
 `SqlStore` keeps it in SQLite or PostgreSQL, `MemoryStore` in memory, both under one contract;
 `open_store` picks the right one for a command. `open_partitions` is for those that only ask where
-keys stand.
+keys stand, `open_story` for those that ask what is known of single keys.
 """

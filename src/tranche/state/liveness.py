@@ -47,6 +47,11 @@ class Lives(Protocol):
         ...
 
 
+def life_of_server(server: str) -> str:
+    """The name by which a server is kept alive, among those of runs."""
+    return f"server {server}"
+
+
 class FileLives:
     """Locks on files beside a database that is a file itself.
 

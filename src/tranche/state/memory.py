@@ -190,10 +190,16 @@ class MemoryStore(MemoryTriggers):
             self._tokens[name] = replace(known, revoked_at=checks.as_utc(at))
             return True
 
-    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
+    def claims(
+        self, asset: str, *, limit: int, keys: Sequence[str | None] | None = None
+    ) -> Sequence[Claim]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         with self._lock:
-            found = [claim for claim in self._claims.values() if claim.asset == asset]
+            found = [
+                claim
+                for claim in self._claims.values()
+                if claim.asset == asset and (keys is None or claim.partition in keys)
+            ]
             found.sort(key=lambda claim: claim.partition or "")
             return tuple(found[:limit])
 

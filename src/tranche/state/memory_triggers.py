@@ -67,6 +67,10 @@ class MemoryTriggers(MemoryLedger):
             rows = [row for row in rows if _order(row.place) > _order(after)]
         return sorted(rows, key=lambda row: _order(row.place))[: checks.checked_limit(limit)]
 
+    def pending(self, places: Sequence[Place]) -> Sequence[Pending]:
+        with self._lock:
+            return [self._pending[place] for place in places if place in self._pending]
+
     def ready(self, *, limit: int) -> Sequence[Ready]:
         found: dict[str, list[datetime]] = {}
         with self._lock:
@@ -213,10 +217,6 @@ class MemoryTurn:
         rows = self._store._pending.values()
         found = [r for r in rows if r.status == "waiting" and r.look_at and r.look_at <= now]
         return sorted(found, key=lambda row: str(row.look_at))[:limit]
-
-    def pending(self, places: Sequence[Place]) -> Sequence[Pending]:
-        rows = self._store._pending
-        return [rows[place] for place in places if place in rows]
 
     def apply(self, decisions: Decisions, at: datetime) -> None:
         store = self._store

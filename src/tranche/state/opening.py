@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import TypeVar
 
-from tranche.ports import PartitionReader, StateStore
+from tranche.ports import PartitionReader, StateStore, StoryReader
 from tranche.state.memory import MemoryStore
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT, is_sqlite, sqlite_file
 from tranche.state.sqlite_partitions import SqlitePartitions
+from tranche.state.sqlite_story import SqliteStory
+
+_Reader = TypeVar("_Reader", bound=SqlitePartitions)
 
 
 def open_store(
@@ -43,19 +47,32 @@ def open_partitions(
     tables (nothing there, an older or a newer version, a file that is no database) is the store's
     to make sense of, in the same words as everywhere.
     """
+    return _opened(url, root, timeout, SqlitePartitions)
+
+
+def open_story(
+    url: str, *, root: Path | None = None, timeout: float = DEFAULT_TIMEOUT
+) -> StoryReader:
+    """What is known of single keys, opened as fast as `open_partitions`."""
+    return _opened(url, root, timeout, SqliteStory)
+
+
+def _opened(
+    url: str, root: Path | None, timeout: float, kind: type[_Reader]
+) -> _Reader | StateStore:
     if is_sqlite(url):
         path = sqlite_file(url, root)
         if not path.exists():
             return MemoryStore()
-        reader = _current_sqlite(path, timeout)
+        reader = _current_sqlite(path, timeout, kind)
         if reader is not None:
             return reader
     return open_store(url, create=False, root=root, timeout=timeout)
 
 
-def _current_sqlite(path: Path, timeout: float) -> SqlitePartitions | None:
+def _current_sqlite(path: Path, timeout: float, kind: type[_Reader]) -> _Reader | None:
     try:
-        reader = SqlitePartitions(path, timeout=timeout)
+        reader = kind(path, timeout=timeout)
     except sqlite3.Error:
         return None
     if reader.is_current():

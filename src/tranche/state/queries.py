@@ -80,8 +80,10 @@ def latest_backfills(limit: int, *, unfinished: bool) -> Select[Any]:
     return query.where(backfills.c.status.in_(UNFINISHED)) if unfinished else query
 
 
-def claims_on(asset: str, limit: int) -> Select[Any]:
+def claims_on(asset: str, limit: int, hashes: Sequence[str] | None = None) -> Select[Any]:
     query = select(*columns(claims, Claim)).where(claims.c.asset == asset)
+    if hashes is not None:
+        query = query.where(claims.c.partition_hash.in_(hashes))
     return query.order_by(claims.c.partition).limit(limit)
 
 

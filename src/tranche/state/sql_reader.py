@@ -31,7 +31,7 @@ from tranche.state.connections import connect, recorded_version
 from tranche.state.failures import explained
 from tranche.state.forms import entry_of, sample_of, tests_of, violated
 from tranche.state.keys import key_hash
-from tranche.state.liveness import FileLives, Lives
+from tranche.state.liveness import FileLives, Lives, life_of_server
 from tranche.state.rows import backfill_of, materialization_of, schema_of
 from tranche.state.schema import HEAD
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT
@@ -191,10 +191,13 @@ class SqlReader:
             found = connection.execute(queries.latest_backfills(limit, unfinished=unfinished))
             return tuple(backfill_of(row) for row in found)
 
-    def claims(self, asset: str, *, limit: int) -> Sequence[Claim]:
+    def claims(
+        self, asset: str, *, limit: int, keys: Sequence[str | None] | None = None
+    ) -> Sequence[Claim]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        hashes = None if keys is None else [key_hash(checks.checked_key(key)) for key in keys]
         with self._reading() as connection:
-            found = connection.execute(queries.claims_on(asset, limit))
+            found = connection.execute(queries.claims_on(asset, limit, hashes))
             return tuple(Claim(**row._asdict()) for row in found)
 
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -308,6 +311,10 @@ class SqlReader:
         with self._reading() as connection:
             return triggering.all_pending(connection, consumer, limit, after)
 
+    def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
+        with self._reading() as connection:
+            return list(triggering.pending_at(connection, places))
+
     def paused(self) -> Mapping[str, datetime]:
         with self._reading() as connection:
             return triggering.paused(connection)
@@ -332,11 +339,6 @@ class SqlReader:
         self.open()
         with explained(self._address), self._engine.connect() as connection:
             yield connection
-
-
-def life_of_server(server: str) -> str:
-    """The name by which a server is kept alive, among those of runs."""
-    return f"server {server}"
 
 
 def _run(connection: Connection, run: str) -> Run | None:

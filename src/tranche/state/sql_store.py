@@ -31,8 +31,9 @@ from tranche.state.changes import (
 from tranche.state.claims import add_claims, conflicts, end_claims
 from tranche.state.connections import writing
 from tranche.state.failures import explained
+from tranche.state.liveness import life_of_server
 from tranche.state.rows import row_of
-from tranche.state.sql_reader import SqlReader, life_of_server
+from tranche.state.sql_reader import SqlReader
 from tranche.state.sql_turn import SqlTurn
 from tranche.state.sqlite_file import DEFAULT_TIMEOUT
 

@@ -22,7 +22,7 @@ from tranche.state.sqlite_file import explain_sqlite
 
 _COLUMNS = tuple(field.name for field in fields(PartitionState))
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM partitions WHERE asset = ?"  # noqa: S608
-_AT_ONCE = 500
+AT_ONCE = 500
 """How many keys one statement asks for."""
 _MOMENTS = ("ordinal", "at")
 
@@ -82,8 +82,8 @@ class SqlitePartitions:
         asset = checks.checked_asset(asset)
         hashes = [key_hash(checks.checked_key(key)) for key in keys]
         found: dict[str | None, PartitionState] = {}
-        for start in range(0, len(hashes), _AT_ONCE):
-            page = hashes[start : start + _AT_ONCE]
+        for start in range(0, len(hashes), AT_ONCE):
+            page = hashes[start : start + AT_ONCE]
             marks = ", ".join("?" * len(page))
             states = self._states(f"{_SELECT} AND partition_hash IN ({marks})", asset, *page)
             found.update({state.partition: state for state in states})
@@ -114,7 +114,7 @@ class SqlitePartitions:
                 version=version,
                 columns=columns_of(json.loads(columns)),
                 run=run,
-                at=_moment(at),
+                at=moment(at),
             )
             for asset, version, columns, run, at in found
         )
@@ -188,9 +188,9 @@ def _state(row: tuple[Any, ...]) -> PartitionState:
     values["provisional"] = bool(values["provisional"])
     for name in _MOMENTS:
         if values[name] is not None:
-            values[name] = _moment(values[name])
+            values[name] = moment(values[name])
     return PartitionState(**values)
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
     return checks.as_utc(datetime.fromisoformat(text))

@@ -7,7 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tranche import service
+from tranche.model.plan import Request
 from tranche.views.assets import partitions_view, status_view
+from tranche.views.explanation import explanation_view
 from tranche.views.graph import graph_view
 from tranche.web.served import Json, Limit, Served, cursor, parts_of
 
@@ -64,5 +66,17 @@ def routes(served: Served) -> APIRouter:
                 ],
             }
         )
+
+    @router.get("/explain", summary="Why a key stands where it does, and what would change it")
+    def explain(
+        target: Annotated[str, Query(description="A script, or an asset's address.")],
+        partition: Annotated[
+            str | None, Query(description="The key; that of now if absent.")
+        ] = None,
+    ) -> Json:
+        clock = served.server.clock
+        request = Request(target=target, fire_time=clock(), partition=partition)
+        found = service.explain(served.project, request, served.store, clock=clock)
+        return Json(explanation_view(found))
 
     return router

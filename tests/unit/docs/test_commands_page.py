@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
@@ -12,18 +13,27 @@ from pages import blocks, page, section
 from typer.main import get_command
 
 from tranche.cli.app import app
-from tranche.cli.explanations import explanation_view
 from tranche.cli.project_commands import GraphFormat
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.explanation import Explanation, FilesView, SentStatement
+from tranche.model.pending import Pending, Rejected
 from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
 from tranche.model.rows import Rows
 from tranche.model.run import Materialization, PartitionState, StepRecord
 from tranche.model.scan import Portion, Scan
 from tranche.model.script import Script
 from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
+from tranche.model.story import (
+    KeyFacts,
+    KeyStatus,
+    KeyVerdict,
+    Need,
+    ScheduleFacts,
+    Story,
+    Working,
+)
 from tranche.run.attempts import StepResult
 from tranche.run.runner import RunResult
 from tranche.script.lakes import Lakes
@@ -37,6 +47,7 @@ from tranche.views.assets import (
     snapshots_view,
     violations_view,
 )
+from tranche.views.explanation import explanation_view
 from tranche.views.runs import plan_view, run_view
 
 PAGE = "docs/commands.md"
@@ -207,9 +218,40 @@ def test_the_json_of_explain() -> None:
             step=step,
             statements=(statement,),
             scans=(scan,),
+            story=told(),
         )
     )
     assert names(explained) == names(view)
+
+
+def told() -> Story:
+    """A story in which there is something of everything."""
+    built = replace(entry(), tests=(DataTestResult(test="unique a"),))
+    facts = KeyFacts(
+        schedules=(ScheduleFacts(cron="0 6 * * *", tz="UTC", next=_NOW),),
+        needs=(Need(asset="b", triggers=True),),
+        pending=Pending(consumer="a", partition=None, since=_NOW, fire_time=_NOW),
+        rejected=(Rejected("a", "e", "no", _NOW),),
+        working=Working(run="r"),
+        standing=PartitionState(
+            asset="a", partition=None, ordinal=None, status="succeeded", run="r", at=_NOW
+        ),
+        built=built,
+        tested=built,
+        log=(built,),
+    )
+    return Story(
+        label="a",
+        partition=None,
+        verdict=KeyVerdict("built", "it was built"),
+        facts=facts,
+        violations="tranche show a --violations",
+    )
+
+
+def test_every_status_of_a_key_is_documented() -> None:
+    for status in get_args(KeyStatus):
+        assert f"`{status}`" in section(PAGE, "`explain`")
 
 
 def entry() -> Materialization:
