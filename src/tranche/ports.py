@@ -15,7 +15,7 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
-from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected
+from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected, Reserved
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -452,8 +452,14 @@ class StateStore(StateReader, Protocol):
         """Ends a token; False if there is none, or not any more."""
         ...
 
-    def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
-        """Records the run. Until it is finished, it lives as long as this process and this store."""
+    def begin_run(
+        self, run: Run, steps: Sequence[StepRecord], reserved: Sequence[Reserved] = ()
+    ) -> Mapping[Reserved, str]:
+        """Records the run. Until it is finished, it lives as long as this process and this store.
+
+        Keys that it makes along with what is upstream are reserved for it: what it publishes starts
+        no other run of them. Those are returned that were given to another run already, with it.
+        """
         ...
 
     def adopt(self, run: str) -> bool:

@@ -182,7 +182,7 @@ class TestPending:
     def test_keys_of_any_kind_by_the_page(self, store: StateStore) -> None:
         put(store, *(a_key(key) for key in AWKWARD_KEYS), a_key("x", consumer="other"))
         found: list[Pending] = []
-        while page := store.all_pending(C, limit=4, after=found[-1] if found else None):
+        while page := store.all_pending(C, limit=4, after=found[-1].place if found else None):
             found += page
         assert sorted(row.partition or "" for row in found) == sorted(AWKWARD_KEYS)
         assert len(store.all_pending(limit=99)) == len(AWKWARD_KEYS) + 1

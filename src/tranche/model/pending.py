@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 
 from tranche.model.mapped import Unlisted
 
-PendingStatus: TypeAlias = Literal["waiting", "ready", "claimed"]
+PendingStatus: TypeAlias = Literal["waiting", "ready", "claimed", "reserved"]
+"""A key that is claimed was ready, and a run was begun for it. One that is reserved is made by a run
+along with what is upstream of it; if nobody else asks for it meanwhile, it ends with that run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,22 @@ class Pending:
     """Whether it has been asked for again since."""
 
     @property
+    def held(self) -> bool:
+        """Whether a run has it."""
+        return self.status in ("claimed", "reserved")
+
+    @property
     def place(self) -> tuple[str, str | None]:
         return self.consumer, self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A key that a run makes along with what is upstream of it."""
+
+    consumer: str
+    partition: str | None
+    ordinal: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

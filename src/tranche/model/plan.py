@@ -74,6 +74,8 @@ class Step:
     verdict: Verdict = "run"
     reason: str | None = None
     """Why it is skipped, or why it cannot work."""
+    follows: bool = False
+    """Whether it runs because of what is upstream of it, and not because somebody named it."""
     is_read: bool = True
     """Whether another script reads what it makes, as far as is known."""
 
@@ -120,3 +122,5 @@ class Plan:
     request: Request
     steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
+    made_at: datetime | None = None
+    """When it was made, as far as that is known."""

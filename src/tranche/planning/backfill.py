@@ -210,7 +210,7 @@ class BackfillPlanner:
             if rule is None:
                 fed = [link for link in links if link.producer.name in running]
                 if any(link.feeds_whole(self.keys[link.producer.name]) for link in fed):
-                    self.add(script, [], [])
+                    self.add(script, [], [], follows=True)
                 return
             carried = self.carried(script, rule, links, self.asked)
             asked = list(carried)
@@ -221,7 +221,7 @@ class BackfillPlanner:
             keys = self.ready(script, keys, links)
             if not self.request.exact:
                 keys = with_lookback(rule, keys)
-            self.add(script, keys, asked)
+            self.add(script, keys, asked, follows=True)
         except TrancheError as error:
             self.warnings.append(f"{script.label} does not follow: {error}")
 
@@ -272,7 +272,14 @@ class BackfillPlanner:
             found.update(dict.fromkeys(key for key in fed.keys if inside(rule, key)))
         return dict.fromkeys(in_order(rule, found)) if len(links) > 1 else found
 
-    def add(self, script: Script, keys: Sequence[str], asked: Sequence[str]) -> None:
+    def add(
+        self,
+        script: Script,
+        keys: Sequence[str],
+        asked: Sequence[str],
+        *,
+        follows: bool = False,
+    ) -> None:
         self.asked[script.name] = list(asked)
         whole = script.partitioning is None
         if not keys and not whole:
@@ -298,6 +305,7 @@ class BackfillPlanner:
                     slice=self.provisional.slice_keys(script, chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
+                    follows=follows or bool(needs),
                     is_read=is_read,
                 )
             )

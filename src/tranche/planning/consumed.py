@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from tranche.model.plan import SliceKey
 from tranche.model.run import Materialization
 from tranche.model.script import Script
-from tranche.planning.links import Links
 from tranche.planning.stale import stale_keys
 from tranche.ports import StateReader
 
@@ -15,9 +15,7 @@ Consumed: TypeAlias = Literal["same", "rewritten"]
 """Whether what a key was made of has the rows that it had, or others."""
 
 
-def consumed(
-    script: Script, keys: Sequence[str], links: Links, state: StateReader
-) -> dict[str, Consumed]:
+def consumed(script: Script, keys: Sequence[SliceKey], state: StateReader) -> dict[str, Consumed]:
     """Keys that were built of all that they need, and what has become of that since.
 
     Those have succeeded, the script is still the same, and no upstream key that they need has come
@@ -25,7 +23,8 @@ def consumed(
     """
     if script.asset is None or not script.managed:
         return {}
-    standing = state.standing(str(script.asset), list(keys))
+    needed = {key.partition: key for key in keys if key.partition is not None}
+    standing = state.standing(str(script.asset), list(needed))
     ids = {
         known.materialization: str(key)
         for key, known in standing.items()
@@ -33,7 +32,7 @@ def consumed(
     }
     entries = {ids[entry.id]: entry for entry in state.entries(list(ids))}
     stale = stale_keys(script, list(entries), state)
-    needed = {key: links.slice_key(script, key) for key in entries}
+    needed = {key: needed[key] for key in entries}
     there = _there({(str(i.asset), i.partition) for k in needed.values() for i in k.inputs}, state)
     found: dict[str, Consumed] = {}
     for key, slice_key in needed.items():

@@ -92,6 +92,7 @@ class _Planner:
         self.request = request
         self.state = state
         self.roots = roots
+        self.followers = graph.descendants(roots) - roots
         self.separates = separates
         self.links = Links(graph)
         self.steps: list[Step] = []
@@ -168,6 +169,7 @@ class _Planner:
                     arguments=arguments,
                     verdict=decision.verdict,
                     reason=decision.reason,
+                    follows=script.name in self.followers,
                     is_read=is_read,
                 )
             )

@@ -108,7 +108,7 @@ class _Asking:
             # A history is claimed as a whole.
             for claim in self.state.claims(self.asset, limit=1, keys=(self.key, None)):
                 run, since = claim.run, claim.at
-        if run is None and pending is not None and pending.status == "claimed":
+        if run is None and pending is not None and pending.held:
             run = pending.run
         if run is None:
             return None

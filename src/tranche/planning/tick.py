@@ -80,6 +80,10 @@ class _Turn:
         self.rejected: list[Rejected] = []
         self.late: dict[str, tuple[Asked, datetime]] = {}
         """What came for keys that nobody can list, by the script that did not wait for it."""
+        self.runs: dict[tuple[str, str | None], set[str | None]] = {}
+        """The runs that have published what each key is asked for by; None is no run."""
+        self.steps: dict[str, dict[tuple[str, str | None], str]] = {}
+        """How the steps of runs stand that have one key."""
         self.more = False
 
     def fire(self) -> None:
@@ -104,7 +108,23 @@ class _Turn:
                 self.released.append(Released(label, asked.released))
                 if has_deadline(asked.script):
                     self.late[label] = asked, event.at
-            self.ask(asked.script, asked.keys, str(asked.asset), event.at)
+            keys = [key for key in asked.keys if not self.made_along(event.run, label, key)]
+            self.ask(asked.script, keys, str(asked.asset), event.at, event.run)
+
+    def made_along(self, run: str | None, consumer: str, key: str | None) -> bool:
+        """Whether the run that has published something has made this key of it too, or will.
+
+        Of steps with several keys that is not known; what they have made is found to be needless.
+        """
+        if run is None:
+            return False
+        if run not in self.steps:
+            self.steps[run] = {
+                (step.asset or step.script, step.partition): step.status
+                for step in self.ledger.steps(run)
+                if step.keys == 1
+            }
+        return self.steps[run].get((consumer, key)) in ("succeeded", "failed")
 
     def refresh(self) -> None:
         """Asks for keys that have run without what feeds every key, and have it now."""
@@ -117,11 +137,18 @@ class _Turn:
             self.ask(asked.script, sorted(complete), str(asked.asset), at)
 
     def ask(
-        self, script: Script, keys: Iterable[str | None], asker: str, fire_time: datetime
+        self,
+        script: Script,
+        keys: Iterable[str | None],
+        asker: str,
+        fire_time: datetime,
+        run: str | None = None,
     ) -> None:
+        """Asks for keys; `run` has published what they are asked for by."""
         rule = script.partitioning
         for key in keys:
             place = script.label, key
+            self.runs.setdefault(place, set()).add(run)
             row = self.rows.get(place)
             if row is None:
                 ordinal = rule.ordinal(key) if rule is not None and key is not None else None
@@ -144,18 +171,26 @@ class _Turn:
                 known,
                 asked_by=tuple(dict.fromkeys([*known.asked_by, *asked.asked_by])),
                 fire_time=asked.fire_time,
-                # Whoever has it may have read its inputs before they changed.
-                again=known.status == "claimed",
+                again=known.again or self.asks_again(known),
             )
         for row in waiting:
             self.rows.setdefault(row.place, row)
+
+    def asks_again(self, known: Pending) -> bool:
+        """Whether a key that a run has must be looked at again when that has ended.
+
+        The run may have read its inputs before they changed; not so if it changed them itself.
+        """
+        if known.status == "reserved":
+            return self.runs[known.place] != {known.run}
+        return known.status == "claimed"
 
     def look(self) -> None:
         """Sees which keys have all that they need."""
         self.look_up()
         needless = self.needless()
         for place, row in list(self.rows.items()):
-            if row.status == "claimed":
+            if row.held:
                 continue
             script = self.triggers.scripts.get(row.consumer)
             if script is None:
@@ -181,7 +216,7 @@ class _Turn:
         links = self.triggers.consumers.links
         for (consumer, key), row in self.rows.items():
             script = self.triggers.scripts.get(consumer)
-            if script is None or key is None or row.status == "claimed":
+            if script is None or key is None or row.held:
                 continue
             # A fire means that the key should run, and of a source nobody knows what is in it.
             made = {str(link.asset) for link in links.of(script)}
@@ -190,7 +225,8 @@ class _Turn:
         found: set[tuple[str, str | None]] = set()
         for consumer, several in keys.items():
             script = self.triggers.scripts[consumer]
-            built = consumed(script, several, links, self.ledger)
+            slice_ = [links.slice_key(script, key) for key in several]
+            built = consumed(script, slice_, self.ledger)
             complete = self.complete(script, list(built))
             for key, how in built.items():
                 asked_by = self.rows[consumer, key].asked_by

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tranche.errors import ServerBusy
+from tranche.model.pending import Reserved
 from tranche.model.plan import Plan
 
 MOST_ORDERS = 1_000
@@ -19,6 +21,8 @@ class Order:
     run: str
     plan: Plan
     patience: float
+    given: Mapping[Reserved, str]
+    """Keys of it that other runs have."""
 
 
 class Orders:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tranche.model.asset import AssetUri
+from tranche.model.pending import Reserved
 from tranche.model.plan import InputKey, Plan, Step
 from tranche.model.run import Run, RunStatus, StepRecord
+from tranche.planning.consumed import consumed
+from tranche.planning.reserving import reserved
 from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
 from tranche.run.ids import new_id
@@ -44,24 +47,28 @@ def run_plan(
     patience: float = PATIENCE,
     rows: Mapping[int, object] | None = None,
     id: str | None = None,
-    recorded: bool = False,
+    given: Mapping[Reserved, str] | None = None,
     stop: Callable[[], bool] | None = None,
     spent: Callable[[], bool] = lambda: False,
 ) -> RunResult:
     """Executes every step in order. One that fails stops only those that depend on it.
 
     `rows` are frames of the engine's own, for the positions of steps whose script has no query.
-    `id` is the run's, where somebody has to know it before; it may be recorded by then. `stop` is
+    `id` is the run's, where somebody has to know it before. If it is recorded by then, `given` are
+    the keys that other runs have, which `record_run` told. `stop` is
     asked before each step whether to cancel what is left, and `spent` whether keys that were not
     made because of that are given up, instead of being handed over to other runs.
     """
     runner = _Runner(plan, engine, store, clock, tell, sleep, patience)
     runner.id, runner.stop, runner.spent = id or runner.id, stop, spent
-    return runner.run(rows or {}, recorded=recorded)
+    return runner.run(rows or {}, given)
 
 
-def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> None:
-    """Records a run with all its steps, before the first of them begins."""
+def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> Mapping[Reserved, str]:
+    """Records a run with all its steps, before the first of them begins.
+
+    Tells which keys of steps that follow others were given to another run already, and to which.
+    """
     request = plan.request
     run = Run(
         id=id,
@@ -73,7 +80,7 @@ def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> None:
         payload=request.payload,
         arguments=request.arguments,
     )
-    store.begin_run(run, [_record(step, id) for step in plan.steps])
+    return store.begin_run(run, [_record(step, id) for step in plan.steps], reserved(plan))
 
 
 class _Runner:
@@ -97,6 +104,8 @@ class _Runner:
         self.id = new_id(clock())
         self.stop: Callable[[], bool] | None = None
         self.spent: Callable[[], bool] = lambda: False
+        self.given: dict[tuple[str, str | None], str] = {}
+        """Keys that other runs were begun for, each with that run."""
         self.results: dict[int, StepResult] = {}
         self.outcomes: dict[int, dict[str | None, str]] = {}
         """How the keys of a step ended, of steps that tell of them one by one."""
@@ -120,10 +129,11 @@ class _Runner:
         self.unforeseen: list[Exception] = []
         self.warnings: list[str] = []
 
-    def run(self, rows: Mapping[int, object], *, recorded: bool) -> RunResult:
+    def run(self, rows: Mapping[int, object], given: Mapping[Reserved, str] | None) -> RunResult:
         self.rows = rows
-        if not recorded:
-            record_run(self.plan, self.store, self.id, self.clock())
+        if given is None:
+            given = record_run(self.plan, self.store, self.id, self.clock())
+        self.given = {(key.consumer, key.partition): run for key, run in given.items()}
         self.tell(begun(self.id, self.plan))
         with self.interrupts:
             self.reconcile()
@@ -215,9 +225,21 @@ class _Runner:
 
     def stopped(self, step: Step) -> list[KeyOutcome]:
         """The keys of a step that cannot run because of what became of steps before it."""
-        found: dict[str | None, KeyOutcome] = {}
+        found: dict[str | None, KeyOutcome] = {
+            key: KeyOutcome(partition=key, status="skipped", error=f"the run {run} has made it")
+            for key, run in self.made_meanwhile(step).items()
+        }
         needs = frozenset(step.needs)
         for key in step.slice:
+            if key.partition in found:
+                continue
+            other = self.given.get((step.script.label, key.partition))
+            if other is not None:
+                # It hears of what is published here, and makes the key anew if it must.
+                found[key.partition] = KeyOutcome(
+                    partition=key.partition, status="skipped", error=f"the run {other} makes it"
+                )
+                continue
             for needed in (*key.inputs, *key.awaits):
                 position = self.failed_at(needed, needs)
                 if position is None:
@@ -231,6 +253,24 @@ class _Runner:
                 )
                 break
         return list(found.values())
+
+    def made_meanwhile(self, step: Step) -> dict[str, str]:
+        """Keys of a step that nobody named, which another run has made of the same since the plan
+        was made; from its beginning on, they are kept for this one."""
+        since = self.plan.made_at
+        if not step.follows or since is None or step.script.asset is None:
+            return {}
+        standing = self.store.standing(str(step.script.asset), step.keys)
+        others = {
+            key: known.run
+            for key, known in standing.items()
+            if key is not None and known.at >= since and known.run != self.id
+        }
+        if not others:
+            return {}
+        new = [key for key in step.slice if key.partition in others]
+        made = consumed(step.script, new, self.store)
+        return {key: others[key] for key, how in made.items() if how == "same"}
 
     def failed_at(self, needed: InputKey, needs: Collection[int]) -> int | None:
         """The step that was to make something for another one and did not."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from tranche.errors import StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
-from tranche.model.pending import Decisions, Pending
+from tranche.model.pending import Decisions, Pending, Reserved
 from tranche.model.plan import Plan
 from tranche.model.project import Project
 from tranche.model.run import Run
@@ -93,9 +93,12 @@ class Server:
     triggers: Triggers = field(init=False)
     """What asks for runs in the project as it is now."""
     _pool: ThreadPoolExecutor = field(init=False)
-    _running: dict[Future[None], Started] = field(init=False, default_factory=dict)
+    _running: dict[str, Started] = field(init=False, default_factory=dict)
+    """What it is at, by the run."""
     _cancelled: set[str] = field(init=False, default_factory=set)
     """Runs that a person has cancelled."""
+    _unrecorded: list[tuple[Started, str]] = field(init=False, default_factory=list)
+    """Failures that the state was not there to record."""
     _stop: threading.Event = field(init=False, default_factory=threading.Event)
     _wake: threading.Event = field(init=False, default_factory=threading.Event)
     _reloading: threading.Lock = field(init=False, default_factory=threading.Lock)
@@ -154,7 +157,7 @@ class Server:
     @property
     def running(self) -> tuple[Started, ...]:
         """The runs that it is at."""
-        return tuple(run for future, run in list(self._running.items()) if not future.done())
+        return tuple(self._running.values())
 
     def turn(self) -> Decisions:
         """Sees what has happened, and what should therefore run."""
@@ -167,16 +170,15 @@ class Server:
     def begin(self) -> list[Started]:
         """Begins as many runs as there are workers free: first those that people wait for, then what
         is ready, then backfills."""
-        self._running = {future: run for future, run in self._running.items() if not future.done()}
         return [*self._begin_orders(), *self._begin_ready(), *self._begin_backfills()]
 
     def order(self, plan: Plan, *, patience: float) -> str:
         """Records a run that somebody asks for; it begins when a worker is free."""
         self.orders.check_room()
         run = new_id(self.clock())
-        record_run(plan, self.store, run, self.clock())
+        given = record_run(plan, self.store, run, self.clock())
         self.feed.open(run)
-        self.orders.add(Order(run, plan, patience))
+        self.orders.add(Order(run, plan, patience, given))
         if self._stop.is_set():
             self._give_up_orders()
         self.wake()
@@ -191,6 +193,9 @@ class Server:
 
     def look_after(self) -> int:
         """Brings runs to their end whose process is gone, and takes over what they had."""
+        while self._unrecorded:
+            self._record_failure(*self._unrecorded[0])
+            self._unrecorded.pop(0)
         reconcile(self.store.abandoned(), self.engine, self.store, self.clock, self.sleep)
         return self.store.give_back()
 
@@ -214,7 +219,7 @@ class Server:
 
     def _begin_ready(self) -> list[Started]:
         """Keys that are ready, one run of a script at a time."""
-        busy = {run.consumer for run in self._running.values() if run.kind == "triggered"}
+        busy = {run.consumer for run in self.running if run.kind == "triggered"}
         begun: list[Started] = []
         if self._free <= 0:
             return begun
@@ -248,13 +253,17 @@ class Server:
         return begun
 
     def _backfills(self) -> int:
-        return sum(run.kind == "backfill" for run in self._running.values())
+        return sum(run.kind == "backfill" for run in self.running)
 
     def _submit(self, started: Started, work: Callable[..., None], *arguments: object) -> Started:
         self.feed.open(started.run)
-        future = self._pool.submit(work, started, *arguments)
-        self._running[future] = started
-        future.add_done_callback(lambda _: self.wake())
+        self._running[started.run] = started
+        try:
+            self._pool.submit(work, started, *arguments)
+        except RuntimeError:
+            # The pool is closed: nothing begins here any more.
+            del self._running[started.run]
+            raise
         return started
 
     def _give_up_orders(self) -> None:
@@ -267,7 +276,9 @@ class Server:
     def _work_order(self, started: Started, order: Order) -> None:
         self._tried(
             started,
-            lambda: self._run_plan(order.plan, started.run, recorded=True, patience=order.patience),
+            lambda: self._run_plan(
+                order.plan, started.run, given=order.given, patience=order.patience
+            ),
         )
 
     def _work(self, started: Started, rows: Sequence[Pending]) -> None:
@@ -300,7 +311,12 @@ class Server:
         self._tried(started, run, about=lambda: about)
 
     def _run_plan(
-        self, plan: Plan, run: str, *, recorded: bool = False, patience: float = PATIENCE
+        self,
+        plan: Plan,
+        run: str,
+        *,
+        given: Mapping[Reserved, str] | None = None,
+        patience: float = PATIENCE,
     ) -> RunResult:
         return run_plan(
             plan,
@@ -311,7 +327,7 @@ class Server:
             sleep=self.sleep,
             patience=patience,
             id=run,
-            recorded=recorded,
+            given=given,
             stop=self._stops(run),
             spent=lambda: run in self._cancelled,
         )
@@ -329,22 +345,30 @@ class Server:
         self.started(started)
         result: RunResult | TrancheError
         try:
-            result = run()
-        except Exception as error:
-            # It is the script's failure, and is told as a run of it; the server goes on.
-            result = error if isinstance(error, TrancheError) else TrancheError(unforeseen(error))
-            self._failed(started, str(result))
+            try:
+                result = run()
+            except Exception as error:
+                # It is the script's failure, and is told as a run of it; the server goes on.
+                result = (
+                    error if isinstance(error, TrancheError) else TrancheError(unforeseen(error))
+                )
+                self._failed(started, str(result))
+            self.feed.tell(started.run, Ended(result, about()), also=started.backfill)
+            self.ended(started, result)
         finally:
             self._cancelled.discard(started.run)
-        self.feed.tell(started.run, Ended(result, about()), also=started.backfill)
-        self.ended(started, result)
+            self._running.pop(started.run, None)
+            self.wake()
 
     def _failed(self, started: Started, error: str) -> None:
         """Records that a run could not even be planned, or broke where nobody foresaw it.
 
-        Its keys would stay with it otherwise, so a state that is away for a moment is waited for.
+        Its keys would stay with it otherwise: if the state is away, it is recorded later.
         """
-        insist(lambda: self._record_failure(started, error), self.sleep)
+        try:
+            insist(lambda: self._record_failure(started, error), self.sleep)
+        except StateError:
+            self._unrecorded.append((started, error))
 
     def _record_failure(self, started: Started, error: str) -> None:
         now = self.clock()

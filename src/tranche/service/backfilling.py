@@ -59,13 +59,20 @@ class BackfillResult:
 
 
 def plan(
-    project: Project, request: BackfillRequest, state: StateReader, *, agreed: bool = False
+    project: Project,
+    request: BackfillRequest,
+    state: StateReader,
+    *,
+    agreed: bool = False,
+    clock: Clock = now,
 ) -> BackfillPlan:
     """What a backfill would do."""
+    made_at = clock()
     # It reads SQL, which commands that do not need it should not wait for.
     from tranche.script.ranges.ranged import only_key_by_key
 
-    return plan_backfill(project, request, state, only_key_by_key, agreed=agreed)
+    planned = plan_backfill(project, request, state, only_key_by_key, agreed=agreed)
+    return replace(planned, plan=replace(planned.plan, made_at=made_at))
 
 
 def begin(
@@ -225,7 +232,7 @@ def plan_rest(
         # Each of its keys was to be done, whatever it was before.
         since=backfill.created_at,
     )
-    return plan(project, request, state)
+    return plan(project, request, state, clock=clock)
 
 
 def progress_of(backfill: Backfill, state: StateReader) -> dict[str, str]:
@@ -305,13 +312,20 @@ class CatchupResult:
 
 
 def plan_catchup(
-    project: Project, request: BackfillRequest, state: StateReader, *, agreed: bool = False
+    project: Project,
+    request: BackfillRequest,
+    state: StateReader,
+    *,
+    agreed: bool = False,
+    clock: Clock = now,
 ) -> CatchupPlan:
     """What a catch-up would do."""
+    made_at = clock()
     from tranche.script.ranges.ranged import only_key_by_key
     from tranche.script.schedules import moved
 
-    return planned_catchup(project, request, state, only_key_by_key, moved, agreed=agreed)
+    planned = planned_catchup(project, request, state, only_key_by_key, moved, agreed=agreed)
+    return replace(planned, plan=replace(planned.plan, made_at=made_at))
 
 
 def catch_up(

@@ -21,8 +21,9 @@ from tranche.service.assets import find_asset
 from tranche.service.opening import now
 
 
-def plan(project: Project, request: Request, state: StateReader) -> Plan:
+def plan(project: Project, request: Request, state: StateReader, *, clock: Clock = now) -> Plan:
     """What a run would do. Scripts with faults are left out, which the plan says."""
+    made_at = clock()
     # It reads SQL, which commands that do not need it should not wait for.
     from tranche.script.ranges.ranged import only_key_by_key
 
@@ -31,7 +32,7 @@ def plan(project: Project, request: Request, state: StateReader) -> Plan:
     if project.broken:
         names = ", ".join(project.broken)
         warnings.append(f"left out, because they have faults: {names}; see 'tranche check'")
-    return replace(built, warnings=(*warnings, *built.warnings))
+    return replace(built, warnings=(*warnings, *built.warnings), made_at=made_at)
 
 
 def run(

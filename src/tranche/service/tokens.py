@@ -14,6 +14,7 @@ from tranche.ports import Clock, StateReader, StateStore
 from tranche.service.opening import now
 
 _PREFIX = "tranche_"
+_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,11 @@ class NewToken:
 
 
 def create_token(store: StateStore, name: str, role: Role, *, clock: Clock = now) -> NewToken:
-    if not name.strip() or not name.isprintable():
-        raise UsageError(f"a token cannot be called {name!r}", "give it a name with letters")
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
+        raise UsageError(
+            f"a token cannot be called {name[:_LONGEST]!r}",
+            f"give it a name of up to {_LONGEST} letters, digits and signs",
+        )
     secret = new_secret()
     token = Token(name=name, role=role, hash=hashed(secret), created_at=clock())
     if not store.add_token(token):

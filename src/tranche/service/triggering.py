@@ -87,7 +87,10 @@ def emit_to(
         raise KeyRejected("the key is empty", "leave --partition out, or give a key")
     at = clock()
     event = Event(id=new_id(at), asset=str(address), partition=partition, at=at, payload=payload)
-    store.emit(event)
+    try:
+        store.emit(event)
+    except ValueError as error:
+        raise KeyRejected(f"the event cannot be kept: {error}") from None
     return Emitted(event, tuple(consumers.asked_by(event)))
 
 
@@ -126,7 +129,7 @@ def retract(project: Project, event: str, store: StateStore, *, clock: Clock = n
     with store.turn() as turn:
         rows = []
         for row in turn.pending([(consumer, key) for consumer, key, _ in places]):
-            if row.status == "claimed":
+            if row.held:
                 continue
             assets = {asset for consumer, key, asset in places if (consumer, key) == row.place}
             left = tuple(asker for asker in row.asked_by if asker not in assets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from tranche.errors import StateError
 from tranche.model.backfill import UNFINISHED, Backfill, BackfillStatus
 from tranche.model.columns import Columns
+from tranche.model.pending import Reserved
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
 from tranche.state import checks
@@ -71,7 +72,9 @@ class MemoryStore(MemoryTriggers):
         with self._lock:
             return tuple(run for run in self.running() if self._is_abandoned(run.id))
 
-    def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
+    def begin_run(
+        self, run: Run, steps: Sequence[StepRecord], reserved: Sequence[Reserved] = ()
+    ) -> Mapping[Reserved, str]:
         run, kept = checks.checked_run(run), checks.checked_steps(run, steps)
         with self._lock:
             if run.id in self._runs:
@@ -79,6 +82,7 @@ class MemoryStore(MemoryTriggers):
             self._runs[run.id] = run
             self._live.add(run.id)
             self._steps.update({(step.run, step.position): step for step in kept})
+            return self._reserve(run, reserved)
 
     def adopt(self, run: str) -> bool:
         run = checks.checked_id(run, "run")
@@ -105,7 +109,8 @@ class MemoryStore(MemoryTriggers):
             known = self._runs[run]
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
             if hand_over:
-                self._hand_over(self._claimed_by(run))
+                self._hand_over(self._held_by(run))
+                self._unreserve(run, at)
             elif status != "running":
                 self._settle(run, at)
             if status != "running":

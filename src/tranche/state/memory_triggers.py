@@ -11,8 +11,8 @@ from typing import Any
 
 from tranche.errors import StateError
 from tranche.model.event import Event
-from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected
-from tranche.model.run import Materialization
+from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected, Reserved
+from tranche.model.run import Materialization, Run
 from tranche.state import checks
 from tranche.state.keys import key_hash
 from tranche.state.memory_ledger import MemoryLedger
@@ -62,7 +62,11 @@ class MemoryTriggers(MemoryLedger):
         self, consumer: str | None = None, *, limit: int, after: Place | None = None
     ) -> Sequence[Pending]:
         with self._lock:
-            rows = [r for r in self._pending.values() if consumer in (None, r.consumer)]
+            rows = [
+                row
+                for row in self._pending.values()
+                if consumer in (None, row.consumer) and (row.status != "reserved" or row.again)
+            ]
         if after is not None:
             rows = [row for row in rows if _order(row.place) > _order(after)]
         return sorted(rows, key=lambda row: _order(row.place))[: checks.checked_limit(limit)]
@@ -172,16 +176,51 @@ class MemoryTriggers(MemoryLedger):
 
     def _hand_over(self, rows: Sequence[Pending]) -> None:
         for row in rows:
-            self._pending[row.place] = replace(
-                row, status="ready", server=None, run=None, again=False
-            )
+            if row.status == "claimed":
+                self._pending[row.place] = replace(
+                    row, status="ready", server=None, run=None, again=False
+                )
 
-    def _claimed_by(self, run: str) -> list[Pending]:
-        return [r for r in self._pending.values() if r.status == "claimed" and r.run == run]
+    def _held_by(self, run: str) -> list[Pending]:
+        return [r for r in self._pending.values() if r.held and r.run == run]
+
+    def _reserve(self, run: Run, reserved: Sequence[Reserved]) -> dict[Reserved, str]:
+        given: dict[Reserved, str] = {}
+        for key in reserved:
+            known = self._pending.get((key.consumer, key.partition))
+            if known is not None and known.held:
+                if known.status == "claimed":
+                    given[key] = known.run or ""
+                continue
+            self._pending[key.consumer, key.partition] = (
+                Pending(
+                    consumer=key.consumer,
+                    partition=key.partition,
+                    ordinal=key.ordinal,
+                    status="reserved",
+                    since=run.started_at,
+                    fire_time=run.started_at,
+                    run=run.id,
+                )
+                if known is None
+                else replace(known, status="reserved", run=run.id, look_at=None, again=True)
+            )
+        return given
+
+    def _unreserve(self, run: str, at: datetime) -> None:
+        for row in self._held_by(run):
+            if row.status != "reserved":
+                continue
+            if row.again or row.asked_by:
+                self._pending[row.place] = replace(
+                    row, status="waiting", look_at=at, server=None, run=None, again=False
+                )
+            else:
+                del self._pending[row.place]
 
     def _settle(self, run: str, at: datetime, keys: set[Place] | None = None) -> None:
         """Ends that keys are pending which a run was begun for."""
-        for row in self._claimed_by(run):
+        for row in self._held_by(run):
             if keys is not None and row.place not in keys:
                 continue
             if row.again:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from tranche.errors import StateError
 from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.event import Event
-from tranche.model.pending import Pending
+from tranche.model.pending import Pending, Reserved
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
 from tranche.state import checks, queries, queued, tables, tokens, triggering
@@ -47,12 +47,20 @@ class SqlStore(SqlReader):
         super().__init__(url, root=root, timeout=timeout)
         self._writer = writing(self._engine)
 
-    def begin_run(self, run: Run, steps: Sequence[StepRecord]) -> None:
+    def begin_run(
+        self, run: Run, steps: Sequence[StepRecord], reserved: Sequence[Reserved] = ()
+    ) -> Mapping[Reserved, str]:
+        given: Mapping[Reserved, str] = {}
         run, kept = checks.checked_run(run), checks.checked_steps(run, steps)
         with self._living(run), self._writing() as connection:
+            if reserved:
+                # Not while a turn decides over keys of which it has seen no row.
+                share_in_transaction(connection, "turn", "")
+                given = triggering.reserve(connection, run.id, run.started_at, reserved)
             _insert_new(connection, tables.runs, row_of(run), f"run {run.id!r}")
             if kept:
                 connection.execute(insert(tables.steps), [row_of(step) for step in kept])
+        return given
 
     def adopt(self, run: str) -> bool:
         run = checks.checked_id(run, "run")
@@ -90,6 +98,7 @@ class SqlStore(SqlReader):
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
             if hand_over:
                 triggering.give_back(connection, tables.pending.c.run == run)
+                triggering.unreserve(connection, run, checks.as_utc(at))
             elif status != "running":
                 triggering.settle(connection, run, checks.as_utc(at))
         if status != "running":

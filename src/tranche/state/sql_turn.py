@@ -51,7 +51,7 @@ class SqlTurn:
         return triggering.due(self._connection, now, limit)
 
     def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
-        return list(triggering.pending_at(self._connection, places))
+        return list(triggering.pending_at(self._connection, places, locked=True))
 
     def apply(self, decisions: Decisions, at: datetime) -> None:
         """Carries out what the turn has led to."""

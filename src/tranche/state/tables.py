@@ -335,7 +335,7 @@ tokens = Table(
 )
 
 READY = "status = 'ready'"
-CLAIMED = "status = 'claimed'"
+HELD = "status IN ('claimed', 'reserved')"
 
 pending = Table(
     "pending",
@@ -364,10 +364,10 @@ pending = Table(
         postgresql_where=text(READY),
     ),
     Index(
-        "ix_pending_claimed",
+        "ix_pending_held",
         "run",
-        sqlite_where=text(CLAIMED),
-        postgresql_where=text(CLAIMED),
+        sqlite_where=text(HELD),
+        postgresql_where=text(HELD),
     ),
 )
 

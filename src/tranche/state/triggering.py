@@ -11,9 +11,12 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    Text,
     and_,
+    cast,
     delete,
     func,
+    or_,
     select,
     text,
     update,
@@ -21,12 +24,12 @@ from sqlalchemy import (
 
 from tranche.model.event import Event
 from tranche.model.mapped import Unlisted
-from tranche.model.pending import Pending, PendingStatus, Ready, Rejected
+from tranche.model.pending import Pending, PendingStatus, Ready, Rejected, Reserved
 from tranche.state.changes import insert_or
 from tranche.state.keys import key_hash
 from tranche.state.rows import columns, row_of
 from tranche.state.tables import (
-    CLAIMED,
+    HELD,
     READY,
     events,
     materializations,
@@ -42,6 +45,9 @@ _AT_ONCE = 500
 LOG = "log of materializations"
 EVENTS = "events from outside"
 _SCHEDULE = "schedule "
+
+_ANEW: dict[str, Any] = {"status": "waiting", "server": None, "run": None, "again": False}
+"""How a key is that somebody has to look at again."""
 
 Place = tuple[str, str | None]
 
@@ -192,11 +198,17 @@ def look_again(connection: Connection, consumer: str, which: Unlisted, at: datet
     )
 
 
-def pending_at(connection: Connection, places: Iterable[Place]) -> Iterator[Pending]:
+def pending_at(
+    connection: Connection, places: Iterable[Place], *, locked: bool = False
+) -> Iterator[Pending]:
+    """These keys; locked, so that nobody changes them before this transaction has."""
     for consumer, hashes in _by_consumer(places):
-        query = _pending().where(
-            pending.c.consumer == consumer, pending.c.partition_hash.in_(hashes)
+        query = (
+            _pending()
+            .where(pending.c.consumer == consumer, pending.c.partition_hash.in_(hashes))
+            .order_by(pending.c.partition_hash)
         )
+        query = _locked(connection, query) if locked else query
         yield from map(_pending_of, connection.execute(query))
 
 
@@ -207,7 +219,7 @@ def due(connection: Connection, now: datetime, limit: int) -> list[Pending]:
         .order_by(pending.c.look_at)
         .limit(limit)
     )
-    return [_pending_of(row) for row in connection.execute(query)]
+    return [_pending_of(row) for row in connection.execute(_locked(connection, query))]
 
 
 def all_pending(
@@ -215,7 +227,9 @@ def all_pending(
 ) -> list[Pending]:
     """A page in order of script, then hash of the key, which any number of them can be paged by."""
     order = (pending.c.consumer, pending.c.partition_hash)
-    query = _pending().order_by(*order).limit(limit)
+    # What is reserved and nobody has asked for is no concern of anybody but its run.
+    asked = or_(pending.c.status != "reserved", pending.c.again)
+    query = _pending().where(asked).order_by(*order).limit(limit)
     if consumer is not None:
         query = query.where(pending.c.consumer == consumer)
     if after is not None:
@@ -272,7 +286,7 @@ def settle(
 
     Those that were asked for again since then wait anew.
     """
-    mine = and_(text(CLAIMED), pending.c.run == run)
+    mine = and_(text(HELD), pending.c.run == run)
     if connection.scalar(select(pending.c.run).where(mine).limit(1)) is None:
         return
     conditions: list[ColumnElement[bool]] = [mine]
@@ -281,16 +295,66 @@ def settle(
             and_(mine, pending.c.consumer == consumer, pending.c.partition_hash.in_(hashes))
             for consumer, hashes in _by_consumer(keys)
         ]
-    anew = {
-        "status": "waiting",
-        "look_at": at,
-        "server": None,
-        "run": None,
-        "again": False,
-    }
+    anew = _ANEW | {"look_at": at}
     for condition in conditions:
         connection.execute(update(pending).where(condition, pending.c.again).values(anew))
         connection.execute(delete(pending).where(condition))
+
+
+def reserve(
+    connection: Connection, run: str, at: datetime, reserved: Sequence[Reserved]
+) -> dict[Reserved, str]:
+    """Keeps keys for a run that makes them along with what is upstream.
+
+    Those that are asked for already are looked at again when it has ended. Those that a run was
+    begun for stay with that one, and are returned with it.
+    """
+    statement = insert_or(connection, pending)
+    taken = {
+        "status": "reserved",
+        "run": statement.excluded.run,
+        "server": None,
+        "look_at": None,
+        "again": True,
+    }
+    upsert = statement.on_conflict_do_update(
+        index_elements=["consumer", "partition_hash"],
+        set_=taken,
+        where=or_(pending.c.status == "waiting", pending.c.status == "ready"),
+    )
+    rows = [
+        _pending_row(
+            Pending(
+                consumer=key.consumer,
+                partition=key.partition,
+                ordinal=key.ordinal,
+                status="reserved",
+                since=at,
+                fire_time=at,
+                run=run,
+            )
+        )
+        for key in reserved
+    ]
+    connection.execute(upsert, sorted(rows, key=lambda row: row["partition_hash"]))
+    query = select(pending.c.consumer, pending.c.partition, pending.c.run).where(
+        text("status = 'claimed'"),
+        pending.c.consumer.in_(sorted({key.consumer for key in reserved})),
+    )
+    given = {(row.consumer, row.partition): row.run for row in connection.execute(query)}
+    return {
+        key: given[key.consumer, key.partition]
+        for key in reserved
+        if (key.consumer, key.partition) in given
+    }
+
+
+def unreserve(connection: Connection, run: str, at: datetime) -> None:
+    """Keeps keys for a run no more that has not made them; those that were asked for wait anew."""
+    mine = and_(text("pending.status = 'reserved'"), pending.c.run == run)
+    asked = or_(pending.c.again, func.length(cast(pending.c.asked_by, Text)) > len("[]"))
+    connection.execute(update(pending).where(mine, asked).values(_ANEW | {"look_at": at}))
+    connection.execute(delete(pending).where(mine))
 
 
 def give_back(connection: Connection, condition: ColumnElement[bool]) -> int:
@@ -339,7 +403,7 @@ def _is_paused() -> ColumnElement[bool]:
 
 
 def servers_with_keys(connection: Connection) -> list[str]:
-    query = select(pending.c.server).where(text(CLAIMED)).distinct()
+    query = select(pending.c.server).where(text(HELD)).distinct()
     return [server for server in connection.scalars(query) if server is not None]
 
 
@@ -387,6 +451,11 @@ def _pending_of(row: Row[Any]) -> Pending:
 def _pending_row(row: Pending) -> dict[str, Any]:
     lists = {"asked_by": list(row.asked_by), "lacking": list(row.lacking)}
     return row_of(row) | lists | {"partition_hash": key_hash(row.partition)}
+
+
+def _locked(connection: Connection, query: Select[Any]) -> Select[Any]:
+    # SQLite has one writer at a time, and those who ask for this are it.
+    return query if connection.dialect.name == "sqlite" else query.with_for_update()
 
 
 def _by_consumer(places: Iterable[Place]) -> Iterator[tuple[str, list[str]]]:

@@ -13,7 +13,7 @@ from tranche.views.backfills import (
     backfill_view,
 )
 from tranche.web.asking import BackfillBody
-from tranche.web.served import Json, Limit, Served
+from tranche.web.served import Id, Json, Limit, Served
 
 
 def routes(served: Served) -> APIRouter:
@@ -30,7 +30,7 @@ def routes(served: Served) -> APIRouter:
         served.server.look_at_scripts()
         clock = served.server.clock
         planned = backfilling.plan(
-            served.project, body.request(clock), served.store, agreed=body.yes
+            served.project, body.request(clock), served.store, agreed=body.yes, clock=clock
         )
         if body.dry_run:
             return Json(backfill_plan_view(planned), 200)
@@ -45,18 +45,18 @@ def routes(served: Served) -> APIRouter:
         return Json(view | {"plan": backfill_plan_view(planned)}, 202)
 
     @router.get("/backfills/{id}", dependencies=read, summary="A backfill, and its keys")
-    def one(id: str) -> Json:
+    def one(id: Id) -> Json:
         found = backfilling.find(served.store, id)
         how = backfilling.how_it_stands(found, served.store)
         return Json(backfill_keys_view(found, how, backfilling.progress_of(found, served.store)))
 
     @router.post("/backfills/{id}/cancel", status_code=202, dependencies=run, summary="End it")
-    def cancel(id: str) -> Json:
+    def cancel(id: Id) -> Json:
         found = backfilling.find(served.store, id)
         return Json({"backfill": id, "status": backfilling.cancel(found, served.store)}, 202)
 
     @router.post("/backfills/{id}/resume", status_code=202, dependencies=run, summary="Go on")
-    def resume(id: str) -> Json:
+    def resume(id: Id) -> Json:
         served.server.look_at_scripts()
         found = backfilling.find(served.store, id)
         backfilling.check_resumable(found, served.store)

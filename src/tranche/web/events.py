@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from tranche.service import triggering
 from tranche.views.triggers import emitted_view, event_view, pending_page_view, retracted_view
 from tranche.web.asking import AssetBody, EventBody
-from tranche.web.served import Json, Limit, Served, cursor, parts_of
+from tranche.web.served import Id, Json, Limit, Served, cursor, parts_of
 
 Asset = Annotated[str | None, Query(description="Only of this asset or script.")]
 
@@ -22,7 +22,7 @@ def routes(served: Served) -> APIRouter:
     def events(
         asset: Asset = None,
         before: Annotated[
-            str | None, Query(description="The last event of the page before.")
+            Id | None, Query(description="The last event of the page before.")
         ] = None,
         limit: Limit = 50,
     ) -> Json:
@@ -53,7 +53,7 @@ def routes(served: Served) -> APIRouter:
         return Json(emitted_view(emitted), 201)
 
     @router.post("/events/{id}/retract", dependencies=admin, summary="Take an event back")
-    def retract(id: str) -> Json:
+    def retract(id: Id) -> Json:
         return Json(retracted_view(triggering.retract(served.project, id, served.store)))
 
     @router.get("/pending", dependencies=read, summary="Keys that should run and do not yet")

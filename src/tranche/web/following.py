@@ -16,7 +16,7 @@ from tranche.views.backfills import backfill_keys_view
 from tranche.views.news import told_view
 from tranche.views.plain import as_json
 from tranche.web.runs import find_run, run_with_steps
-from tranche.web.served import Served
+from tranche.web.served import Id, Served
 
 _LOOK = 1.0
 """Seconds between looks at what a run of another process has come to."""
@@ -25,10 +25,10 @@ _LOOK = 1.0
 def routes(served: Served) -> APIRouter:
     router = APIRouter(tags=["progress"], dependencies=[served.needs("read")])
 
-    def there(id: str) -> None:
+    def there(id: Id) -> None:
         find_run(served, id)
 
-    def backfill_there(id: str) -> None:
+    def backfill_there(id: Id) -> None:
         backfilling.find(served.store, id)
 
     @router.get(
@@ -37,7 +37,7 @@ def routes(served: Served) -> APIRouter:
         dependencies=[Depends(there)],
         summary="What a run does, from its beginning to its end",
     )
-    async def run(id: str) -> AsyncIterator[ServerSentEvent]:
+    async def run(id: Id) -> AsyncIterator[ServerSentEvent]:
         def ended() -> dict[str, Any] | None:
             found = find_run(served, id)
             return run_with_steps(served, found) if found.status != "running" else None
@@ -51,7 +51,7 @@ def routes(served: Served) -> APIRouter:
         dependencies=[Depends(backfill_there)],
         summary="What a backfill does, from its beginning to its end",
     )
-    async def backfill(id: str) -> AsyncIterator[ServerSentEvent]:
+    async def backfill(id: Id) -> AsyncIterator[ServerSentEvent]:
         def ended() -> dict[str, Any] | None:
             found = backfilling.find(served.store, id)
             how = backfilling.how_it_stands(found, served.store)

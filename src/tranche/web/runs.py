@@ -11,7 +11,7 @@ from tranche.errors import UnknownTarget, UsageError
 from tranche.model.run import Run
 from tranche.views.runs import plan_view, recorded_run_view, recorded_step_view
 from tranche.web.asking import RunBody
-from tranche.web.served import Json, Limit, Served
+from tranche.web.served import Id, Json, Limit, Served
 
 
 def routes(served: Served) -> APIRouter:
@@ -20,7 +20,7 @@ def routes(served: Served) -> APIRouter:
 
     @router.get("/runs", dependencies=read, summary="The latest runs first, by pages")
     def runs(
-        before: Annotated[str | None, Query(description="The last run of the page before.")] = None,
+        before: Annotated[Id | None, Query(description="The last run of the page before.")] = None,
         limit: Limit = 50,
     ) -> Json:
         found = served.store.runs(limit=limit + 1, before=before)
@@ -42,7 +42,8 @@ def routes(served: Served) -> APIRouter:
             _check_like(body)
             plan = service.repeat(served.project, body.like, served.store)
         elif body.target:
-            plan = service.plan(served.project, body.request(served.server.clock), served.store)
+            clock = served.server.clock
+            plan = service.plan(served.project, body.request(clock), served.store, clock=clock)
         else:
             raise UsageError("a run needs a target", "name a script, an asset or a folder")
         if body.dry_run:
@@ -51,11 +52,11 @@ def routes(served: Served) -> APIRouter:
         return Json({"run": id, "status": "running", "plan": plan_view(plan)}, 202)
 
     @router.get("/runs/{id}", dependencies=read, summary="A run with its steps")
-    def one(id: str) -> Json:
+    def one(id: Id) -> Json:
         return Json(run_with_steps(served, find_run(served, id)))
 
     @router.post("/runs/{id}/cancel", status_code=202, dependencies=run, summary="End a run")
-    def cancel(id: str) -> Json:
+    def cancel(id: Id) -> Json:
         found = find_run(served, id)
         if found.status != "running":
             raise UsageError(f"the run {id} has {found.status} already")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import JSONResponse
+from pydantic import StringConstraints
 
 from tranche.errors import UsageError
 from tranche.model.project import Project
@@ -19,6 +20,8 @@ from tranche.run.serving import Server
 from tranche.views.plain import as_json
 from tranche.web.callers import Callers
 
+Id = Annotated[str, StringConstraints(max_length=100, pattern=r"^[\w.:-]+$")]
+"""What runs, backfills and events are called."""
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tranche.cli.graphs import as_dot, as_json, as_mermaid, as_text
+from tranche.cli.graphs import as_dot, as_mermaid, as_text
 from tranche.model.project import Project
 from tranche.project.config import parse_settings
 from tranche.script.lakes import Lakes
 from tranche.script.sql import read_sql_script
+from tranche.views.graph import graph_view
 
 ON = "on lake://main/a", "on lake://main/b", "on lake://main/x"
 CONDITION = "(lake://main/a & lake://main/b) | lake://main/x"
@@ -32,7 +33,7 @@ def test_a_condition_shows() -> None:
     ]
     assert f'["c<br/>when {CONDITION.replace("&", "&amp;")}"]' in "\n".join(as_mermaid(found))
     assert f'"c" [shape=box, label="c\\nwhen {CONDITION}"];' in "\n".join(as_dot(found))
-    assert as_json(found)["scripts"][0]["condition"] == CONDITION
+    assert graph_view(found)["scripts"][0]["condition"] == CONDITION
 
 
 @pytest.mark.parametrize(
@@ -45,5 +46,5 @@ def test_a_condition_shows() -> None:
 )
 def test_plain_any_needs_no_word(lines: list[str], expected: str | None) -> None:
     found = project(*lines)
-    assert as_json(found)["scripts"][0]["condition"] == expected
+    assert graph_view(found)["scripts"][0]["condition"] == expected
     assert any("when" in line for line in as_text(found)) is (expected is not None)

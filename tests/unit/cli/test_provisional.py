@@ -6,20 +6,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tranche.cli.views import key_view, partition_view, plan_view, run_view
 
 from tranche.cli.output import Output
-from tranche.cli.progress import RunProgress, without
+from tranche.cli.progress import RunProgress
 from tranche.cli.statuses import show_asset, show_grid
 from tranche.model.asset import LakeTable
 from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
 from tranche.model.run import PartitionState, StepRecord
 from tranche.planning.grid import Cell, Grid
-from tranche.run.attempts import KeyOutcome
-from tranche.run.runner import RunResult, StepResult
+from tranche.run.attempts import KeyOutcome, StepResult
+from tranche.run.news import StepFinished, named, without
+from tranche.run.runner import RunResult
 from tranche.script.lakes import Lakes
 from tranche.script.sql import read_sql_script
 from tranche.service import PartitionPage
+from tranche.views.assets import partition_view
+from tranche.views.runs import key_view, plan_view, run_view
 
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
 H = LakeTable("main", "h")
@@ -78,8 +80,8 @@ def test_what_a_step_runs_without(step: Step, words: str) -> None:
 
 def test_a_run_tells_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     result = StepResult(RECORD, provisional=True)
-    RunProgress(Output()).step_finished(EARLY, result)
-    RunProgress(Output()).step_finished(EARLY, replace(result, provisional=False))
+    RunProgress(Output())(StepFinished(named(EARLY), "succeeded", provisional=without(EARLY)))
+    RunProgress(Output())(StepFinished(named(EARLY), "succeeded"))
     told = capsys.readouterr().out
     assert told.count(without(EARLY)) == 1
     assert run_view(RunResult("r", "succeeded", (result,)))["steps"][0]["provisional"] is True

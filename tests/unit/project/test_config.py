@@ -126,7 +126,7 @@ def test_relative_paths_start_at_the_project(warehouse: str, expected: str) -> N
         ("[project]\nname = \n", "tranche.toml:2: no valid TOML: "),
         ("name = 'x", "tranche.toml:1: no valid TOML: "),
         ("[projct]", "tranche.toml:1: unknown setting 'projct'; did you mean 'project'?"),
-        ("\n[zzz]", "tranche.toml:2: unknown setting 'zzz'; use project, state, spark, backfill, lakes, targets"),
+        ("\n[zzz]", "tranche.toml:2: unknown setting 'zzz'; use project, state, spark, backfill, server, lakes, targets"),
         ("[project]\nnam = 'x'", "tranche.toml:2: unknown setting 'project.nam'; did you mean 'name'?"),
         ("project.nam = 'x'", "tranche.toml:1: unknown setting 'project.nam'; did you mean 'name'?"),
         ("[project]\nname = 5", "tranche.toml:2: project.name is 5; give a text in quotes"),

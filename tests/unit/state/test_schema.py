@@ -195,7 +195,7 @@ def test_so_are_those_of_a_scheduler(tmp_path: Path) -> None:
         store.events("a", limit=9)
         store.provisional("a", limit=9)
         store.all_pending(limit=9)
-        store.all_pending("c", limit=9, after=key)
+        store.all_pending("c", limit=9, after=key.place)
         store.claim("c", server="s", run="r", limit=9)
         store.retract("e", at=NOON)
         with store._writing() as connection:

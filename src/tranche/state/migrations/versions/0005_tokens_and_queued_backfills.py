@@ -1,4 +1,4 @@
-"""Tokens of callers, and backfills that a server works off."""
+"""Tokens of callers, backfills that a server works off, and keys that runs reserve."""
 
 from __future__ import annotations
 
@@ -26,8 +26,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_tokens"),
     )
     op.add_column("backfills", sa.Column("server", NAME))
+    op.drop_index("ix_pending_claimed", "pending")
+    _index("ix_pending_held", "status IN ('claimed', 'reserved')")
 
 
 def downgrade() -> None:
+    op.drop_index("ix_pending_held", "pending")
+    _index("ix_pending_claimed", "status = 'claimed'")
     op.drop_column("backfills", "server")
     op.drop_table("tokens")
+
+
+def _index(name: str, condition: str) -> None:
+    where = sa.text(condition)
+    op.create_index(name, "pending", ["run"], sqlite_where=where, postgresql_where=where)
