@@ -13,7 +13,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import asof, backfill, commands, ledger, small_slice, strategies, triggers
+from bench import (
+    asof,
+    backfill,
+    commands,
+    ledger,
+    serving,
+    small_slice,
+    strategies,
+    triggers,
+)
 from bench.figure import Figure
 
 PARTS = {
@@ -24,6 +33,7 @@ PARTS = {
     "backfill": backfill.measure,
     "ledger": ledger.measure,
     "triggers": triggers.measure,
+    "serving": serving.measure,
 }
 
 

@@ -122,3 +122,86 @@ def test_events_and_schedules_start_runs(shell: Shell) -> None:
     assert taken["dropped"] == [{"asset": "lake://main/both", "partition": "2026-05-02"}]
     assert shell.json("pending")["pending"] == []
     shell.json("event", "retract", event["event"], code=2)
+
+
+RAW = """\
+-- pipeline
+-- on lake://main/outside
+-- partitioned daily
+-- materialize lake://main/raw
+SELECT CAST(n AS INT) AS n FROM read_csv('data/' || '{partition}' || '.csv', header => true, schema => 'n INT');
+"""
+DOUBLED = """\
+-- pipeline
+-- on lake://main/raw
+-- partitioned daily
+-- materialize lake://main/doubled
+SELECT 2 * n AS n, '{partition}' AS day FROM raw WHERE _tranche_partition = '{partition}';
+"""
+LOGGED = """\
+-- pipeline
+-- on lake://main/doubled
+-- partitioned daily
+-- materialize lake://main/logged append
+SELECT sum(n) AS n FROM doubled WHERE day = '{partition}';
+"""
+
+
+def test_commands_use_the_server_and_a_correction_refreshes_what_is_made_of_it(
+    shell: Shell,
+) -> None:
+    for name, text in (("raw", RAW), ("doubled", DOUBLED), ("logged", LOGGED)):
+        shell.write(f"pipelines/{name}.sql", text)
+    days = [f"2026-05-{day:02}" for day in range(1, 6)]
+    for day in days:
+        shell.write(f"data/{day}.csv", "n\n1\n2\n")
+    shell.quick()
+
+    def logged() -> list[tuple[str, int]]:
+        sql = "SELECT _tranche_partition AS day, n FROM logged ORDER BY 1, 2"
+        return [(row["day"], row["n"]) for row in shell.json("sql", sql)]
+
+    def quiet() -> bool:
+        return not shell.json("pending")["pending"]
+
+    with serving(shell) as until:
+        until(lambda: "serving" in (shell.folder / "serve.log").read_text())
+        # A run and a backfill by the server, with all that follows: each key is made once.
+        began = time.monotonic()
+        made = shell.json("run", "raw", "--partition", days[0])
+        assert [step["status"] for step in made["steps"]] == ["succeeded"] * 3
+        shell.json("backfill", "raw", "--start", days[1], "--end", days[-1])
+        seconds = time.monotonic() - began
+        until(quiet)
+        shell.json("run", "raw", "--partition", "2026-13-01", code=2)
+        shell.json("run", "nothing", code=2)
+        shell.write("data/2026-05-02.csv", "n\n5\n")
+        # The same rows of one day again, others of another one.
+        for day in days[:2]:
+            shell.json("event", "emit", "lake://main/outside", "--partition", day)
+        runs = until(
+            lambda: (
+                len(shell.json("status", "logged")["partitions"]) == 5
+                and quiet()
+                and [line for line in told(shell) if line["event"] == "ended"]
+            )
+        )
+        until(lambda: ended(shell, "lake://main/logged", days[1]))
+    assert seconds < 120, runs
+    assert logged() == [(days[0], 6), (days[1], 6), (days[1], 10), *((day, 6) for day in days[2:])]
+    started = [line for line in told(shell) if line["event"] == "started"]
+    assert [line["kind"] for line in started if line["asset"] == "raw"] == ["ordered"]
+    refreshed = [
+        line["keys"]
+        for line in started
+        if line["asset"] == "lake://main/doubled" and line["kind"] == "triggered"
+    ]
+    assert refreshed == [[days[1]]]
+
+
+def ended(shell: Shell, asset: str, key: str) -> bool:
+    """Whether a run that was triggered for this key has come to its end."""
+    runs = [e["run"] for e in told(shell) if e["event"] == "started" and e.get("keys") == [key]]
+    return any(
+        e["event"] == "ended" and e["run"] in runs and e["asset"] == asset for e in told(shell)
+    )
