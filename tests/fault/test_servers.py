@@ -24,8 +24,8 @@ from tranche.service import triggering
 if TYPE_CHECKING:
     from .conftest import Shop
 
-KEYS = [f"2026-{month:02}-{day:02}" for month in (1, 2) for day in range(1, 29)]
-KILLS = 6
+KEYS = [f"2026-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
+KILLS = 14
 LANDED = """\
 -- pipeline
 -- on lake://main/outside
@@ -121,7 +121,7 @@ def test_each_key_is_built_once(shop: Shop, postgres: str, monkeypatch: pytest.M
                     time.sleep(chance.uniform(8, 20))
                     servers.kill(chance.choice(servers.processes))
                     servers.start()
-            deadline = time.monotonic() + 240
+            deadline = time.monotonic() + 300
             while time.monotonic() < deadline:
                 built = store.outcomes(["lake://main/months", "lake://main/counted"])
                 if (
