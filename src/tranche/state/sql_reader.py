@@ -25,7 +25,7 @@ from tranche.model.run import (
     StepRecord,
 )
 from tranche.model.token import Token
-from tranche.state import checks, queries, tokens, triggering
+from tranche.state import checks, heard, pending_keys, queries, tokens
 from tranche.state.address import read_address
 from tranche.state.connections import connect, recorded_version
 from tranche.state.failures import explained
@@ -282,15 +282,15 @@ class SqlReader:
         before = None if before is None else checks.checked_id(before, "event")
         with self._reading() as connection:
             limit = checks.checked_limit(limit)
-            return triggering.latest_said(connection, asset, limit, before)
+            return heard.latest_said(connection, asset, limit, before)
 
     def event(self, event: str) -> Event | None:
         with self._reading() as connection:
-            return triggering.said_by_id(connection, checks.checked_id(event, "event"))
+            return heard.said_by_id(connection, checks.checked_id(event, "event"))
 
     def pending_counts(self) -> Mapping[PendingStatus, int]:
         with self._reading() as connection:
-            return triggering.pending_counts(connection)
+            return pending_keys.pending_counts(connection)
 
     def is_served(self, server: str) -> bool:
         with explained(self._address):
@@ -309,23 +309,23 @@ class SqlReader:
     ) -> Sequence[Pending]:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:
-            return triggering.all_pending(connection, consumer, limit, after)
+            return pending_keys.all_pending(connection, consumer, limit, after)
 
     def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
         with self._reading() as connection:
-            return list(triggering.pending_at(connection, places))
+            return list(pending_keys.pending_at(connection, places))
 
     def paused(self) -> Mapping[str, datetime]:
         with self._reading() as connection:
-            return triggering.paused(connection)
+            return pending_keys.paused(connection)
 
     def rejected(self, consumer: str | None = None, *, limit: int) -> Sequence[Rejected]:
         with self._reading() as connection:
-            return triggering.latest_rejected(connection, consumer, checks.checked_limit(limit))
+            return heard.latest_rejected(connection, consumer, checks.checked_limit(limit))
 
     def ready(self, *, limit: int) -> Sequence[Ready]:
         with self._reading() as connection:
-            return triggering.ready(connection, checks.checked_limit(limit))
+            return pending_keys.ready(connection, checks.checked_limit(limit))
 
     def _lives_there(self) -> Lives:
         if self._address.path is not None:

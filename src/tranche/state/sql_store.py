@@ -19,7 +19,7 @@ from tranche.model.event import Event
 from tranche.model.pending import Pending, Reserved
 from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
-from tranche.state import checks, queries, queued, tables, tokens, triggering
+from tranche.state import checks, heard, pending_keys, queries, queued, tables, tokens
 from tranche.state.advisory import lock_in_transaction, share_in_transaction
 from tranche.state.changes import (
     append_to_log,
@@ -56,7 +56,7 @@ class SqlStore(SqlReader):
             if reserved:
                 # Not while a turn decides over keys of which it has seen no row.
                 share_in_transaction(connection, "turn", "")
-                given = triggering.reserve(connection, run.id, run.started_at, reserved)
+                given = pending_keys.reserve(connection, run.id, run.started_at, reserved)
             _insert_new(connection, tables.runs, row_of(run), f"run {run.id!r}")
             if kept:
                 connection.execute(insert(tables.steps), [row_of(step) for step in kept])
@@ -97,10 +97,10 @@ class SqlStore(SqlReader):
         with self._writing() as connection:
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
             if hand_over:
-                triggering.give_back(connection, tables.pending.c.run == run)
-                triggering.unreserve(connection, run, checks.as_utc(at))
+                pending_keys.give_back(connection, tables.pending.c.run == run)
+                pending_keys.unreserve(connection, run, checks.as_utc(at))
             elif status != "running":
-                triggering.settle(connection, run, checks.as_utc(at))
+                pending_keys.settle(connection, run, checks.as_utc(at))
         if status != "running":
             self._lives.end(run)
 
@@ -184,21 +184,21 @@ class SqlStore(SqlReader):
             # What failed may be tried again, by the run itself or by who takes it over.
             made = [entry for entry in new if entry.status == "succeeded"]
             ended = [(entry.asset, entry.partition) for entry in made]
-            triggering.settle(connection, step.run, checks.as_utc(_end(step, attempt)), ended)
+            pending_keys.settle(connection, step.run, checks.as_utc(_end(step, attempt)), ended)
 
     def emit(self, event: Event) -> None:
         kept = checks.checked_event(event)
         with self._writing() as connection:
             share_in_transaction(connection, "log", "")
             try:
-                triggering.add_event(connection, kept)
+                heard.add_event(connection, kept)
             except IntegrityError as error:
                 raise StateError(f"event {kept.id!r} is recorded already") from error
 
     def retract(self, event: str, *, at: datetime) -> bool:
         event = checks.checked_id(event, "event")
         with self._writing() as connection:
-            return triggering.retract(connection, event, checks.as_utc(at))
+            return heard.retract(connection, event, checks.as_utc(at))
 
     @contextmanager
     def turn(self) -> Iterator[SqlTurn]:
@@ -207,22 +207,22 @@ class SqlStore(SqlReader):
             # Whoever writes to the log holds this until its rows can be seen, so that none of them
             # turns up later behind those that were looked at.
             lock_in_transaction(connection, "log", "")
-            upto = triggering.latest_seqs(connection)
+            upto = heard.latest_seqs(connection)
         with self._writing() as connection:
             lock_in_transaction(connection, "turn", "")
             yield SqlTurn(self, connection, upto)
 
     def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
         with self._writing() as connection:
-            return triggering.claim(connection, checks.readable(consumer), server, run, limit)
+            return pending_keys.claim(connection, checks.readable(consumer), server, run, limit)
 
     def pause(self, consumer: str, *, at: datetime) -> bool:
         with self._writing() as connection:
-            return triggering.pause(connection, checks.readable(consumer), checks.as_utc(at))
+            return pending_keys.pause(connection, checks.readable(consumer), checks.as_utc(at))
 
     def resume(self, consumer: str) -> bool:
         with self._writing() as connection:
-            return triggering.resume(connection, checks.readable(consumer))
+            return pending_keys.resume(connection, checks.readable(consumer))
 
     def serve(self, server: str) -> None:
         """Keeps a server alive, as long as this process and this store."""
@@ -240,7 +240,7 @@ class SqlStore(SqlReader):
         """Lets others have the keys and backfills of servers that are gone."""
         with self._reading() as connection:
             servers = {
-                *triggering.servers_with_keys(connection),
+                *pending_keys.servers_with_keys(connection),
                 *queued.servers_with_backfills(connection),
             }
         names = {life_of_server(server): server for server in servers}
@@ -249,7 +249,7 @@ class SqlStore(SqlReader):
         if not dead:
             return 0
         with self._writing() as connection:
-            keys = triggering.give_back(connection, tables.pending.c.server.in_(dead))
+            keys = pending_keys.give_back(connection, tables.pending.c.server.in_(dead))
             return keys + queued.put_back(connection, dead)
 
     def take_backfill(self, backfill: str, *, server: str, run: str) -> bool:

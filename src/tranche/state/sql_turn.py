@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from tranche.model.event import Event
 from tranche.model.pending import Decisions, Pending
-from tranche.state import triggering
-from tranche.state.triggering import EVENTS, LOG
+from tranche.state import heard, pending_keys
+from tranche.state.heard import EVENTS, LOG
 
 if TYPE_CHECKING:
     from tranche.state.sql_reader import SqlReader
@@ -25,7 +25,7 @@ class SqlTurn:
         self._connection = connection
         self._upto = upto
         """How far the log and the events go that everybody can see."""
-        self._handled = dict(triggering.handled_seqs(connection))
+        self._handled = dict(heard.handled_seqs(connection))
         self._moved: dict[str, int] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -37,7 +37,7 @@ class SqlTurn:
         # whoever has recorded an event meant something by it.
         self._handled.setdefault(LOG, self._upto[LOG])
         found: list[Event] = []
-        for name, ask in ((LOG, triggering.published), (EVENTS, triggering.said)):
+        for name, ask in ((LOG, heard.published), (EVENTS, heard.said)):
             after, upto = self._handled.get(name, 0), self._upto[name]
             rows = ask(self._connection, after, upto, limit)
             self._moved[name] = upto if len(rows) < limit else rows[-1][0]
@@ -45,20 +45,20 @@ class SqlTurn:
         return sorted(found, key=lambda event: event.at)
 
     def fired(self) -> Mapping[str, datetime]:
-        return triggering.fired(self._connection)
+        return heard.fired(self._connection)
 
     def due(self, now: datetime, *, limit: int) -> Sequence[Pending]:
-        return triggering.due(self._connection, now, limit)
+        return pending_keys.due(self._connection, now, limit)
 
     def pending(self, places: Sequence[tuple[str, str | None]]) -> Sequence[Pending]:
-        return list(triggering.pending_at(self._connection, places, locked=True))
+        return list(pending_keys.pending_at(self._connection, places, locked=True))
 
     def apply(self, decisions: Decisions, at: datetime) -> None:
         """Carries out what the turn has led to."""
         connection = self._connection
-        triggering.put_pending(connection, decisions.pending)
-        triggering.drop_pending(connection, decisions.dropped)
+        pending_keys.put_pending(connection, decisions.pending)
+        pending_keys.drop_pending(connection, decisions.dropped)
         for released in decisions.released:
-            triggering.look_again(connection, released.consumer, released.which, at)
-        triggering.reject(connection, decisions.rejected)
-        triggering.move_turns(connection, self._moved, decisions.fired)
+            pending_keys.look_again(connection, released.consumer, released.which, at)
+        heard.reject(connection, decisions.rejected)
+        heard.move_turns(connection, self._moved, decisions.fired)

@@ -26,7 +26,7 @@ from tranche.model.mapped import Unlisted
 from tranche.model.pending import Decisions, Pending, Released
 from tranche.model.run import Attempt, PartitionState, Run, StepRecord
 from tranche.ports import PartitionReader, StoryReader
-from tranche.state import triggering
+from tranche.state import pending_keys
 from tranche.state.connections import recorded_version
 from tranche.state.schema import HEAD, VERSION_TABLE
 from tranche.state.sql_store import SqlStore
@@ -199,7 +199,7 @@ def test_so_are_those_of_a_scheduler(tmp_path: Path) -> None:
         store.claim("c", server="s", run="r", limit=9)
         store.retract("e", at=NOON)
         with store._writing() as connection:
-            triggering.settle(connection, "r", NOON, [("c", "k")])
+            pending_keys.settle(connection, "r", NOON, [("c", "k")])
     store.close()
     assert len(asked) > 15
     file = sqlite3.connect(tmp_path / "state.db")
