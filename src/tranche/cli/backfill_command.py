@@ -26,8 +26,6 @@ from tranche.cli.output import Output
 from tranche.errors import UsageError
 from tranche.model.backfill import MOST_KEYS, BackfillRequest
 
-_WORDS = ("list", "show", "resume", "cancel")
-
 
 class Overlaps(StrEnum):
     """What to do about keys that another backfill is at."""
@@ -106,10 +104,18 @@ def backfill(
     """Fill a range of partitions in as few jobs as can be, each with an outcome of its own."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.cli import backfilling
-        from tranche.cli.remote import remote_of
+        from tranche.cli.backfill_ways import WORDS, Ways, begin, known
 
-        if what in _WORDS:
+        ways = Ways(
+            project=project,
+            target=target,
+            patience=patience,
+            dry_run=dry_run,
+            local=local,
+            detach=detach,
+            agreed=yes,
+        )
+        if what in WORDS:
             chosen = any(
                 (start, end, keys, dimensions, every, stale, exact, reverse, only, per_key, arg)
             )
@@ -118,35 +124,7 @@ def backfill(
                     f"backfill {what} takes no options that choose keys or say how to run them",
                     "they belong to tranche backfill ASSET; resume goes on as it was begun",
                 )
-            if backfill_id is None and what != "list":
-                raise UsageError(f"backfill {what} needs an id", "tranche backfill list names them")
-            remote = None
-            if what == "resume" and not (dry_run or local):
-                remote = remote_of(service.open_settings(project, target))
-            if remote is not None:
-                from tranche.cli.remote_backfill import resume_by
-
-                if not resume_by(remote, backfill_id or "", output, detach=detach):
-                    raise typer.Exit(1)
-                return
-            loaded = service.open_project(project, target)
-            if backfill_id is None:
-                backfilling.list_backfills(loaded, output)
-                return
-            if what == "show":
-                backfilling.show_backfill(loaded, backfill_id, output)
-                return
-            if what == "cancel":
-                backfilling.cancel(loaded, backfill_id, output)
-                return
-            if detach and not dry_run:
-                backfilling.resume_detached(
-                    loaded, backfill_id, output, target=target, patience=patience
-                )
-                return
-            went_well = backfilling.resume(
-                loaded, backfill_id, output, dry_run=dry_run, patience=patience
-            )
+            went_well = known(what, backfill_id, ways, output)
         else:
             if backfill_id is not None:
                 raise UsageError(
@@ -171,24 +149,7 @@ def backfill(
                 most_keys=max_keys,
                 arguments=given.arguments(arg or []),
             )
-            remote = None
-            if not (dry_run or local):
-                remote = remote_of(service.open_settings(project, target))
-            if remote is not None:
-                from tranche.cli.remote_backfill import begin_by
-
-                if not begin_by(remote, request, output, agreed=yes, detach=detach):
-                    raise typer.Exit(1)
-                return
-            loaded = service.open_project(project, target)
-            if detach and not dry_run:
-                backfilling.begin_detached(
-                    loaded, request, output, agreed=yes, target=target, patience=patience
-                )
-                return
-            went_well = backfilling.run_backfill(
-                loaded, request, output, dry_run=dry_run, patience=patience, agreed=yes
-            )
+            went_well = begin(request, ways, output)
         if not went_well:
             raise typer.Exit(1)
 

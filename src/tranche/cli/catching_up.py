@@ -9,8 +9,8 @@ from tranche.cli.output import Output, counted, shown
 from tranche.cli.running import starting
 from tranche.model.backfill import BackfillRequest, CatchupPlan
 from tranche.model.project import Project
-from tranche.service import backfilling
-from tranche.service.backfilling import CatchupResult
+from tranche.service import catching_up
+from tranche.service.catching_up import CatchupResult
 from tranche.views.backfills import catchup_plan_view, catchup_result_view
 
 
@@ -25,7 +25,7 @@ def catch_up(
 ) -> bool:
     """Fills what is missing or prints what that is; says whether it went well."""
     with service.open_state(project, create=not dry_run) as store:
-        planned = backfilling.plan_catchup(project, request, store, agreed=agreed)
+        planned = catching_up.plan_catchup(project, request, store, agreed=agreed)
         if dry_run:
             _show_plan(planned, output)
             return True
@@ -38,7 +38,7 @@ def catch_up(
                 starting(project, output, archiving=True) as engine,
                 BackfillProgress(output) as progress,
             ):
-                result = backfilling.catch_up(
+                result = catching_up.catch_up(
                     planned, engine, store, tell=progress, patience=patience
                 )
     _show_result(result, output)

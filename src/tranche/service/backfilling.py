@@ -16,14 +16,12 @@ from tranche.model.backfill import (
     BackfillPlan,
     BackfillRequest,
     BackfillStatus,
-    CatchupPlan,
     Job,
 )
 from tranche.model.project import Project
 from tranche.model.run import PartitionState
 from tranche.planning.active import alive
 from tranche.planning.backfill import plan_backfill
-from tranche.planning.catchup import plan_catchup as planned_catchup
 from tranche.ports import Clock, Engine, StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
 from tranche.run.ids import new_id
@@ -300,48 +298,6 @@ def detach(
             start_new_session=True,
         )
     return log
-
-
-@dataclass(frozen=True, slots=True)
-class CatchupResult:
-    """How a catch-up ended."""
-
-    plan: CatchupPlan
-    run: RunResult | None
-    """None if there was nothing to do."""
-
-
-def plan_catchup(
-    project: Project,
-    request: BackfillRequest,
-    state: StateReader,
-    *,
-    agreed: bool = False,
-    clock: Clock = now,
-) -> CatchupPlan:
-    """What a catch-up would do."""
-    made_at = clock()
-    from tranche.script.ranges.ranged import only_key_by_key
-    from tranche.script.schedules import moved
-
-    planned = planned_catchup(project, request, state, only_key_by_key, moved, agreed=agreed)
-    return replace(planned, plan=replace(planned.plan, made_at=made_at))
-
-
-def catch_up(
-    planned: CatchupPlan,
-    engine: Engine,
-    store: StateStore,
-    *,
-    clock: Clock = now,
-    tell: Tell = nobody,
-    patience: float = PATIENCE,
-) -> CatchupResult:
-    """Fills what is missing."""
-    if not planned.plan.steps:
-        return CatchupResult(planned, None)
-    run = run_plan(planned.plan, engine, store, clock, tell=tell, patience=patience)
-    return CatchupResult(planned, run)
 
 
 def key_outcomes(run: RunResult | None) -> list[tuple[str, KeyOutcome]]:

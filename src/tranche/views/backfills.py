@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tranche.model.backfill import Backfill, BackfillPlan, CatchupPlan, Job
-from tranche.service.backfilling import BackfillResult, CatchupResult, jobs_done, key_outcomes
+from tranche.service.backfilling import BackfillResult, jobs_done, key_outcomes
+from tranche.service.catching_up import CatchupResult
 from tranche.views.plain import instant
 from tranche.views.runs import key_view
 
