@@ -10,7 +10,7 @@ import pytest
 
 from tranche.errors import StateError
 from tranche.model.event import Event
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.pending import Decisions, Pending, Rejected, Released
 from tranche.model.run import RunStatus
 from tranche.ports import StateStore

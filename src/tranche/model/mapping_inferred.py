@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from tranche.errors import MapperRejected, PartitioningError
-from tranche.model.mapped import End, Mapping, Undeclared, kind_of, mapped
+from tranche.model.mapped import mapped
+from tranche.model.mapped_keys import End, Mapping, Undeclared, kind_of
 from tranche.model.mapping import (
     All,
     AllBefore,

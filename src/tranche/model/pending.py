@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 
 PendingStatus: TypeAlias = Literal["waiting", "ready", "claimed", "reserved"]
 """A key that is claimed was ready, and a run was begun for it. One that is reserved is made by a run

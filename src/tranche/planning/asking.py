@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tranche.errors import KeyRejected, MapperRejected
 from tranche.model.asset import AssetUri, BadAddress, parse_address
 from tranche.model.event import Event
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.script import Script
 from tranche.planning.graph import Graph
 from tranche.planning.links import Link, Links, SourceLink

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tranche.errors import Fault, KeyRejected, MapperRejected, Place
 from tranche.model.asset import AssetUri
 from tranche.model.condition import AllOf, Asker, Asset, askers, joins, possible
-from tranche.model.mapped import Keys, Mapping, Undeclared, Unlisted, mapped
+from tranche.model.mapped import mapped
+from tranche.model.mapped_keys import Keys, Mapping, Undeclared, Unlisted
 from tranche.model.mapping import (
     All,
     AllBefore,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from tranche.model.mapped import Keys, Unlisted
+from tranche.model.mapped_keys import Keys, Unlisted
 from tranche.model.mapping import FixedKey, Last
 from tranche.model.script import Script
 from tranche.model.story import Need

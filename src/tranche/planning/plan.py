@@ -14,7 +14,7 @@ from tranche.errors import (
     TrancheError,
 )
 from tranche.model.condition import joined, lacking
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.mapping import Identity
 from tranche.model.partitioning import Composite, Partitioning, time_of
 from tranche.model.plan import Plan, Request, SliceKey, Step, Verdict

@@ -10,7 +10,7 @@ from tranche.errors import KeyRejected
 from tranche.model.asset import AssetUri
 from tranche.model.condition import joined
 from tranche.model.event import Event
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.plan import InputKey, SliceKey
 from tranche.model.script import Script
 from tranche.planning.deadlines import has_deadline

@@ -225,7 +225,10 @@ class _Turn:
         found: set[tuple[str, str | None]] = set()
         for consumer, several in keys.items():
             script = self.triggers.scripts[consumer]
-            slice_ = [links.slice_key(script, key) for key in several]
+            rule = script.partitioning
+            # Its partitioning may have been another one when they were asked for.
+            fit = [key for key in several if rule is not None and is_key(rule, key)]
+            slice_ = [links.slice_key(script, key) for key in fit]
             built = consumed(script, slice_, self.ledger)
             complete = self.complete(script, list(built))
             for key, how in built.items():

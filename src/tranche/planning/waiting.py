@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tranche.model.asset import AssetUri
 from tranche.model.condition import AllOf, Asset, Condition, any_of, joined, lacking
-from tranche.model.mapped import Unlisted, among
+from tranche.model.mapped_keys import Unlisted, among
 from tranche.model.script import Script
 from tranche.planning.graph import Graph
 from tranche.planning.links import Link

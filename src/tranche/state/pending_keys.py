@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.pending import Pending, PendingStatus, Ready, Reserved
 from tranche.state.changes import insert_or
 from tranche.state.keys import key_hash

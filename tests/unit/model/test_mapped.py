@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tranche.errors import KeyRejected, MapperRejected
-from tranche.model.mapped import End, Undeclared, Unlisted, among, mapped
+from tranche.model.mapped import mapped
+from tranche.model.mapped_keys import End, Undeclared, Unlisted, among
 from tranche.model.mapping import (
     All,
     AllBefore,

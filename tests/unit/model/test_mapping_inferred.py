@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tranche.errors import MapperRejected
-from tranche.model.mapped import End, Undeclared, mapped
+from tranche.model.mapped import mapped
+from tranche.model.mapped_keys import End, Undeclared
 from tranche.model.mapping import All, AllowedKeys, Identity, Mapper, Product, Rollup, StartOfDay
 from tranche.model.mapping_inferred import implied, inferred
 from tranche.model.partitioning import (

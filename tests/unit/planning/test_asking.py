@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tranche.model.event import Event
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.project import Project
 from tranche.planning.asking import Asked, Consumers
 from tranche.planning.graph import build_graph

@@ -22,7 +22,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
 
-from tranche.model.mapped import Unlisted
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.pending import Decisions, Pending, Released
 from tranche.model.run import Attempt, PartitionState, Run, StepRecord
 from tranche.ports import PartitionReader, StoryReader
