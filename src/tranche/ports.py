@@ -169,6 +169,10 @@ class Engine(Protocol):
         """Gets ready, so that what follows is only the work itself."""
         ...
 
+    def revive(self) -> None:
+        """Starts anew if it has died, whoever of those that use it notices first."""
+        ...
+
     def attempt(self, work: Work) -> AbstractContextManager[Trial]: ...
 
     def recover(

@@ -41,6 +41,9 @@ class MemoryEngine:
 
     linger = 0.0
 
+    def revive(self) -> None:
+        """It cannot die."""
+
     def start(self) -> None: ...
 
     @contextmanager

@@ -47,7 +47,8 @@ class RunProgress:
                 self._warn(f"{named(step)}: waiting for the run {shown(run)}, which writes it")
                 self.say(f"{named(step)} (waiting)")
             case StepRetried(step, error, delay):
-                self._warn(f"{named(step)}: {error}; trying again in {delay:g} s")
+                when = f" in {delay:g} s" if delay else ""
+                self._warn(f"{named(step)}: {error}; trying again{when}")
                 self.say(named(step))
             case GoesOneByOne(step, reason):
                 self._warn(f"{named(step)} goes key by key: {reason}")

@@ -67,8 +67,9 @@ class _Words:
         how = ", provisional" if any(step.provisional for step in result.steps) else ""
         self.tell(about, f"{sign} {run.consumer}{keys_of(run.keys)} {result.status}{how}{more}")
 
-    def troubled(self, error: StateError) -> None:
-        self.tell({"event": "troubled", "error": str(error)}, f"the state is away: {error}")
+    def troubled(self, error: TrancheError) -> None:
+        what = "the state is away" if isinstance(error, StateError) else "Spark does not start"
+        self.tell({"event": "troubled", "error": str(error)}, f"{what}: {error}")
 
 
 def serve(

@@ -64,9 +64,16 @@ class SparkEngine:
         self._snapshots: dict[LakeTable, tuple[str, StructType]] = {}
         """Those that were read last, with their columns."""
         self._lock = threading.Lock()
+        self._reviving = threading.Lock()
 
     def start(self) -> None:
         self._spark.give_back(self._spark.open())
+
+    def revive(self) -> None:
+        with self._reviving:
+            if not self._spark.is_up():
+                self._spark.close()
+                self.start()
 
     def session(self) -> SparkSession:
         """A session for a program that reads by itself."""

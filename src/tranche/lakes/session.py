@@ -65,6 +65,17 @@ class Spark:
         """Somebody else may have it now."""
         self._sessions.give_back(session)
 
+    def is_up(self) -> bool:
+        """Whether it was started, and answers."""
+        if self._root is None:
+            return False
+        try:
+            return bool(self._root.version)
+        except Exception as error:
+            if not comes_from_spark(error):
+                raise
+            return False
+
     def close(self) -> None:
         if self._root is not None and self._owned:
             try:

@@ -11,6 +11,7 @@ from tranche.errors import (
     CommitLost,
     DataTestsFailed,
     EngineError,
+    EngineUnavailable,
     SliceBusy,
     StateError,
     TrancheError,
@@ -74,6 +75,8 @@ class StepResult:
     """Why its keys went one by one, if they did."""
     provisional: bool = False
     """Whether something that it published is."""
+    engine_gone: bool = False
+    """Whether it failed because the engine is gone and does not start, which is no fault of it."""
 
 
 class Unbroken(Exception):
@@ -126,7 +129,7 @@ class Attempts:
     def run(self) -> StepResult:
         retry = self.step.script.annotations.retry
         tries = 1 + (retry.times if retry else 0)
-        number = lost = 0
+        number = lost = died = 0
         while True:
             number += 1
             attempt = Attempt(
@@ -158,13 +161,18 @@ class Attempts:
             except TrancheError as error:
                 raced = isinstance(error, CommitLost) and lost < _LOST_RACES
                 lost += raced
-                if not raced and (number - lost >= tries or not error.transient):
+                if isinstance(error, EngineUnavailable) and not self.step.is_range and not died:
+                    died = 1
+                    gone = self.revived()
+                    if gone is not None:
+                        return self.ended(attempt, "failed", f"{error}; {gone}", engine_gone=True)
+                elif not raced and (number - lost - died >= tries or not error.transient):
                     if self.step.is_range and not isinstance(error, DataTestsFailed):
                         self.give_up(attempt, str(error))
                         raise Unbroken(error) from error
                     return self.ended(attempt, "failed", str(error))
                 try:
-                    self.again(attempt, str(error), backoff(retry, number - lost))
+                    self.again(attempt, str(error), backoff(retry, number - lost - died))
                 except (KeyboardInterrupt, Cancelled):
                     self.interrupts.asked = True
                     return self.finish(replace(self.record, status="cancelled"))
@@ -172,6 +180,17 @@ class Attempts:
                 # A fault of ours: the other steps still run, and the caller gets to see it.
                 self.unforeseen = error
                 return self.ended(attempt, "failed", unforeseen(error))
+
+    def revived(self) -> str | None:
+        """Starts an engine anew that has died; why it did not start, if it did not.
+
+        It may have died of something else than this step, which others run beside.
+        """
+        try:
+            self.engine.revive()
+        except EngineError as error:
+            return f"and it did not start again: {error.what}"
+        return None
 
     def claim(self, attempt: Attempt) -> Attempt:
         """Records the attempt once nobody else works on its key."""
@@ -393,7 +412,9 @@ class Attempts:
             if entry.partition in self.left_out
         ]
 
-    def ended(self, attempt: Attempt, status: Outcome, error: str) -> StepResult:
+    def ended(
+        self, attempt: Attempt, status: Outcome, error: str, *, engine_gone: bool = False
+    ) -> StepResult:
         """Records an attempt that published nothing, as the step's last one."""
         at = self.clock()
         record = replace(
@@ -420,7 +441,13 @@ class Attempts:
         ended = replace(attempt, status=status, finished_at=at, error=error)
         self.finish_step(record, entries, attempt=ended)
         keys = tuple(map(outcome_of, entries)) if self.step.is_range else ()
-        return StepResult(record, tests=self.staged.tests, warnings=self.staged.warnings, keys=keys)
+        return StepResult(
+            record,
+            tests=self.staged.tests,
+            warnings=self.staged.warnings,
+            keys=keys,
+            engine_gone=engine_gone,
+        )
 
     def failed(self, error: str) -> StepResult:
         """Records keys as failed for what their latest attempt found out about them."""

@@ -48,6 +48,7 @@ class Ranges:
     snapshot: str | None = None
     separate: str | None = None
     """Why keys go one by one."""
+    engine_gone: bool = False
 
     def run(self, skipped: Iterable[KeyOutcome] = ()) -> StepResult:
         """Tries all keys but those that are skipped."""
@@ -115,9 +116,9 @@ class Ranges:
         if isinstance(error, EngineUnavailable):
             # It may have been too much for it; it starts anew with what comes next.
             try:
-                self.engine.close()
-                self.engine.start()
+                self.engine.revive()
             except EngineError as gone:
+                self.engine_gone = True
                 self.fail(part, f"{error}; and it did not start again: {gone.what}", tried)
                 return []
         elif isinstance(error, SliceBusy | StatementRejected):
@@ -159,6 +160,7 @@ class Ranges:
             keys=keys,
             separate=self.separate,
             provisional=any(outcome.provisional for outcome in keys),
+            engine_gone=self.engine_gone,
         )
 
 

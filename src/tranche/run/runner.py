@@ -143,7 +143,8 @@ class _Runner:
                 self.tell(_finished(step, result))
             status = self.status()
             error = unforeseen(self.unforeseen[0]) if self.unforeseen else None
-            hand_over = status == "cancelled" and not self.spent()
+            gone = any(result.engine_gone for result in self.results.values())
+            hand_over = gone or (status == "cancelled" and not self.spent())
             insist(
                 lambda: self.store.finish_run(
                     self.id, status, at=self.clock(), error=error, hand_over=hand_over

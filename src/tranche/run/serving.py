@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, Protocol, TypeAlias
 
-from tranche.errors import StateError, TrancheError, UnknownTarget
+from tranche.errors import EngineError, StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending, Reserved
 from tranche.model.plan import Plan
@@ -85,7 +85,7 @@ class Server:
     works_off: WorksOff = _no_backfills
     started: Callable[[Started], None] = lambda _: None
     ended: Callable[[Started, RunResult | TrancheError], None] = lambda _, __: None
-    troubled: Callable[[StateError], None] = lambda _: None
+    troubled: Callable[[TrancheError], None] = lambda _: None
     reload: Callable[[], Project | None] = lambda: None
     """The project as it is now, if it has changed since that was asked last."""
     feed: Feed = field(default_factory=Feed)
@@ -97,6 +97,7 @@ class Server:
     """What it is at, by the run."""
     _cancelled: set[str] = field(init=False, default_factory=set)
     """Runs that a person has cancelled."""
+    _engine_gone: bool = field(init=False, default=False)
     _unrecorded: list[tuple[Started, str]] = field(init=False, default_factory=list)
     """Failures that the state was not there to record."""
     _stop: threading.Event = field(init=False, default_factory=threading.Event)
@@ -170,7 +171,20 @@ class Server:
     def begin(self) -> list[Started]:
         """Begins as many runs as there are workers free: first those that people wait for, then what
         is ready, then backfills."""
+        if self._engine_gone and not self._revived():
+            return []
         return [*self._begin_orders(), *self._begin_ready(), *self._begin_backfills()]
+
+    def _revived(self) -> bool:
+        """Whether an engine that was gone is there again. Until then keys are not wasted on it."""
+        try:
+            self.engine.revive()
+        except EngineError as error:
+            self.troubled(error)
+            self._stop.wait(TROUBLED)
+            return False
+        self._engine_gone = False
+        return True
 
     def order(self, plan: Plan, *, patience: float) -> str:
         """Records a run that somebody asks for; it begins when a worker is free."""
@@ -353,6 +367,9 @@ class Server:
                     error if isinstance(error, TrancheError) else TrancheError(unforeseen(error))
                 )
                 self._failed(started, str(result))
+            if isinstance(result, RunResult):
+                gone = any(step.engine_gone for step in result.steps)
+                self._engine_gone = self._engine_gone or gone
             self.feed.tell(started.run, Ended(result, about()), also=started.backfill)
             self.ended(started, result)
         finally:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tranche.errors import StateError, TrancheError
+from tranche.errors import TrancheError
 from tranche.model.project import Project, Settings
 from tranche.ports import Clock, Engine, StateStore
 from tranche.project.load import load_project
@@ -33,7 +33,7 @@ def server(
     workers: int,
     started: Callable[[Started], None],
     ended: Callable[[Started, RunResult | TrancheError], None],
-    troubled: Callable[[StateError], None],
+    troubled: Callable[[TrancheError], None],
     clock: Clock = now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Server:

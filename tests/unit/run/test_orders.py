@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tranche.errors import ServerBusy, StatementFailed, TrancheError
+from tranche.errors import EngineUnavailable, ServerBusy, StatementFailed, TrancheError
 from tranche.model.backfill import BackfillRequest
 from tranche.model.event import Event
 from tranche.model.plan import Step
@@ -325,3 +325,58 @@ def test_a_feed_forgets_only_what_has_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert [run for run in "abcd" if feed.knows(run)] == ["a", "c", "d"]
     assert [run for _, run, _ in feed.latest(feed.number - 2)] == ["c", "b"]
     assert feed.of("b", 0) == ([], True)
+
+
+class TestEngineThatDies:
+    """Spark is a process of its own, which may end while its server goes on."""
+
+    def test_it_is_started_anew_and_the_step_tried_again(self) -> None:
+        scene = Watched(CHAIN)
+        scene.settle()
+        scene.breaks = lambda step: (
+            EngineUnavailable("Spark has ended") if not scene.engine.started else None
+        )
+        scene.heard(KEY)
+        scene.settle()
+        assert statuses(scene, "m") == {"2026-05": "succeeded"}
+        assert scene.engine.started == 1
+        assert scene.tries["a", KEY] == 2
+
+    def test_a_script_that_kills_it_each_time_fails_and_others_run(self) -> None:
+        scene = Watched(CHAIN)
+        scene.settle()
+        scene.breaks = lambda step: (
+            EngineUnavailable("Spark has ended") if KEY in step.keys else None
+        )
+        scene.heard(KEY)
+        scene.settle()
+        scene.heard("2026-05-02")
+        scene.settle()
+        assert statuses(scene, "a") == {KEY: "failed", "2026-05-02": "succeeded"}
+        assert scene.tries["a", KEY] == 2
+
+    def test_while_it_does_not_start_keys_wait(self) -> None:
+        scene = Watched(CHAIN)
+        troubles: list[str] = []
+        scene.server.troubled = lambda error: troubles.append(str(error))
+        scene.settle()
+        there = False
+
+        def revive() -> None:
+            if not there:
+                raise EngineUnavailable("no memory")
+
+        scene.engine.revive = revive  # type: ignore[method-assign]
+        scene.breaks = lambda step: None if there else EngineUnavailable("Spark has ended")
+        scene.server._stop.wait = lambda _: False  # type: ignore[method-assign,assignment,misc]
+        scene.heard(KEY)
+        scene.server.turn()
+        scene.server.begin()
+        until(lambda: not scene.server.running)
+        (row,) = scene.bench.store.all_pending(limit=9)
+        assert row.status == "ready"
+        assert scene.server.begin() == []
+        assert troubles == ["no memory"]
+        there = True
+        scene.settle()
+        assert statuses(scene, "m") == {"2026-05": "succeeded"}

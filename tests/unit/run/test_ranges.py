@@ -39,7 +39,7 @@ class Breaking(MemoryEngine):
         self.started = 0
         self.tried: list[tuple[str | None, ...]] = []
 
-    def start(self) -> None:
+    def revive(self) -> None:
         self.started += 1
 
     def attempt(self, work: Work) -> Any:
@@ -150,7 +150,7 @@ def test_an_engine_that_died_starts_anew_with_less() -> None:
 
 def test_an_engine_that_does_not_start_again_fails_its_keys() -> None:
     class Dead(Breaking):
-        def start(self) -> None:
+        def revive(self) -> None:
             raise EngineUnavailable("no Java")
 
     result, bench = filled(Dead(lambda _: EngineUnavailable("gone")))
