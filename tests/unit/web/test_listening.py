@@ -102,22 +102,21 @@ def test_more_connections_than_it_takes_are_told_so(monkeypatch: pytest.MonkeyPa
                 each.close()
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"GET /healthz HTTP/1.1\r\n\r\n",
-        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-        b"GET http://evil.example/healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
-        b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
-        b"Content-Length: 6\r\n\r\n",
-    ],
-)
-def test_requests_that_are_none_get_nowhere(raw: bytes) -> None:
+NONE = [
+    b"GET /healthz HTTP/1.1\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+    b"GET http://evil.example/healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+]
+
+
+def test_requests_that_are_none_get_nowhere() -> None:
     site = Site()
     with site.listening() as url:
         address = urlsplit(url)
-        with socket.create_connection((address.hostname, address.port), timeout=10) as caller:
-            caller.sendall(raw)
-            first = caller.recv(4_096).split(b"\r\n")[0]
-    assert first.split()[1] in (b"400", b"403")
+        for raw in NONE:
+            with socket.create_connection((address.hostname, address.port), timeout=10) as caller:
+                caller.sendall(raw)
+                first = caller.recv(4_096).split(b"\r\n")[0]
+            assert first.split()[1] in (b"400", b"403"), raw

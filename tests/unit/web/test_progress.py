@@ -324,15 +324,13 @@ class TestAll:
             "ended",
         ]
 
-    @pytest.mark.parametrize("last", ["another-server.999", "999", "\xb2", "x", "s." + "9" * 500])
-    def test_one_who_heard_another_server_hears_all_of_this_one(self, last: str) -> None:
+    def test_one_who_heard_another_server_hears_all_of_this_one(self) -> None:
         site = Site()
         site.server.feed.tell("r", RunStarted("r"))
-        with (
-            site.listening() as url,
-            streaming(url, "/api/progress", Last_Event_ID=last) as stream,
-        ):
-            assert json.loads(stream.next()["data"])["run"] == "r"
+        with site.listening() as url:
+            for last in ("another-server.999", "999", "\xb2", "x", "s." + "9" * 500):
+                with streaming(url, "/api/progress", Last_Event_ID=last) as stream:
+                    assert json.loads(stream.next()["data"])["run"] == "r", last
 
     def test_it_ends_with_the_server(self) -> None:
         site = Site()
