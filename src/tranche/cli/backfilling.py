@@ -239,7 +239,7 @@ def show_result(view: Mapping[str, Any], output: Output) -> bool:
     if output.json:
         output.value(view)
         return well
-    if view.get("run") is None:
+    if well and view.get("run") is None:
         output.line(f"backfill {shown(view['backfill'])}: there is nothing to do")
         return well
     keys = [{"asset": view["asset"], **key} for key in view["partitions"]]

@@ -46,12 +46,13 @@ class Remote:
 
     def follow(self, path: str, tell: Tell) -> dict[str, Any]:
         """Tells what a run tells until it has ended; returns what became of it."""
-        with _answering(self.about), self.connected(_PATIENCE) as connection:
-            connection.request("GET", path, headers=self._headers)
-            answer = connection.getresponse()
-            if answer.status >= 400:
-                raise _raised(json.loads(answer.read()))
-            for name, view in _events(answer):
+        with self.connected(_PATIENCE) as connection:
+            with _answering(self.about):
+                connection.request("GET", path, headers=self._headers)
+                answer = connection.getresponse()
+                if answer.status >= 400:
+                    raise _raised(json.loads(answer.read()))
+            for name, view in _events(answer, self.about):
                 if name == "ended":
                     if "error" in view and isinstance(view["error"], dict):
                         raise _raised(view)
@@ -80,9 +81,14 @@ def remote_of(settings: Settings) -> Remote | None:
             with remote.connected(_SOON) as connection:
                 connection.request("GET", "/healthz")
                 found = json.loads(connection.getresponse().read())
-            if found.get("server") == one.server and found.get("status") == "serving":
+            if isinstance(found, dict) and _is(found, one):
                 return remote
     return None
+
+
+def _is(health: Mapping[str, Any], one: Announced) -> bool:
+    """Whether it is the server itself that answers, and takes on more."""
+    return health.get("server") == one.server and health.get("status") == "serving"
 
 
 def run_remotely(remote: Remote, body: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -118,25 +124,29 @@ def _gone(about: Announced) -> ServerError:
     )
 
 
-def _events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, dict[str, Any]]]:
+def _events(
+    answer: http.client.HTTPResponse, about: Announced
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The events of a stream: lines with their name and their data, and an empty one after each."""
-    name, data = "message", ""
-    for raw in answer:
-        line = raw.decode().rstrip("\r\n")
-        field, _, value = line.partition(":")
-        if not line:
-            if data:
-                yield name, json.loads(data)
-            name, data = "message", ""
-        elif field == "event":
-            name = value.strip()
-        elif field == "data":
-            data += value.removeprefix(" ")
+    # What goes wrong with whoever hears them does not come by here.
+    with _answering(about):
+        name, data = "message", ""
+        for raw in answer:
+            line = raw.decode().rstrip("\r\n")
+            field, _, value = line.partition(":")
+            if not line:
+                if data:
+                    yield name, json.loads(data)
+                name, data = "message", ""
+            elif field == "event":
+                name = value.strip()
+            elif field == "data":
+                data += value.removeprefix(" ")
 
 
-def _raised(answer: Mapping[str, Any]) -> TrancheError:
+def _raised(answer: object) -> TrancheError:
     """An error of the server, as it would have been raised here."""
-    found = answer.get("error")
+    found = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(found, dict):
         return ServerError("the server gave an answer that is not understood")
     kind = getattr(errors, str(found.get("kind")), TrancheError)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
@@ -17,7 +17,7 @@ class Token:
 
     name: str
     role: Role
-    hash: str
+    hash: str = field(repr=False)
     created_at: datetime
     revoked_at: datetime | None = None
 

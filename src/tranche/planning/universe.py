@@ -106,11 +106,16 @@ def check_order(rule: TimePartitioning, start: str | None, end: str | None) -> N
     """Refuses a range that ends before it starts."""
     if start is None or end is None:
         return
-    # Wherever the partitioning itself begins and ends.
-    free = replace(rule, start=None, end=None)
-    first, last = free.keys(start=start, end=start), free.keys(start=end, end=end)
-    if free.ordinal(first[0]) > free.ordinal(last[-1]):
+    if rule.ordinal(keys_in(rule, start)[0]) > rule.ordinal(keys_in(rule, end)[-1]):
         raise UsageError(f"the range ends before it starts: {start} … {end}", "swap them")
+
+
+def keys_in(rule: TimePartitioning, text: str) -> KeyRange:
+    """The keys that a key or a date stands for, wherever the partitioning begins and ends."""
+    found = replace(rule, start=None, end=None).keys(start=text, end=text)
+    if not found:
+        raise UsageError(f"no key is at {text!r}", "keys lie in the years 1 to 9999")
+    return found
 
 
 def last_complete(rule: TimePartitioning, at: datetime) -> str:

@@ -47,9 +47,15 @@ class Feed:
         self._listeners: set[Callable[[], None]] = set()
 
     def open(self, run: str) -> None:
-        """Makes a run known before it has told anything."""
+        """Makes a run known before it has told anything, also if it ended once and goes on now."""
         with self._lock:
-            self._of(run)
+            if self._of(run).ended:
+                self._runs[run] = _Run()
+
+    def forget(self, run: str) -> None:
+        """What a run told counts no more: it goes on elsewhere."""
+        with self._lock:
+            self._runs.pop(run, None)
 
     def tell(self, run: str, told: Told, *, also: str | None = None) -> None:
         """Notes what a run tells; `also` is what else people know it by."""

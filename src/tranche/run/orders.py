@@ -48,6 +48,10 @@ class Orders:
         with self._lock:
             return self._waiting.popleft() if self._waiting else None
 
+    def __contains__(self, run: str) -> bool:
+        with self._lock:
+            return any(order.run == run for order in self._waiting)
+
     def __len__(self) -> int:
         with self._lock:
             return len(self._waiting)

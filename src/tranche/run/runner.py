@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tranche.errors import UsageError
 from tranche.model.asset import AssetUri
 from tranche.model.pending import Reserved
 from tranche.model.plan import InputKey, Plan, Step
@@ -80,7 +81,10 @@ def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> Mapping[
         payload=request.payload,
         arguments=request.arguments,
     )
-    return store.begin_run(run, [_record(step, id) for step in plan.steps], reserved(plan))
+    try:
+        return store.begin_run(run, [_record(step, id) for step in plan.steps], reserved(plan))
+    except ValueError as error:
+        raise UsageError(f"the run cannot be recorded: {error}") from None
 
 
 class _Runner:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, Protocol, TypeAlias
 
-from tranche.errors import EngineError, StateError, TrancheError, UnknownTarget
+from tranche.errors import EngineError, ServerBusy, StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending, Reserved
 from tranche.model.plan import Plan
@@ -160,6 +160,10 @@ class Server:
         """The runs that it is at."""
         return tuple(self._running.values())
 
+    def is_at(self, id: str) -> bool:
+        """Whether a run or a backfill is worked on here, or will be."""
+        return id in self.orders or any(id in (run.run, run.backfill) for run in self.running)
+
     def turn(self) -> Decisions:
         """Sees what has happened, and what should therefore run."""
         now = self.clock()
@@ -188,6 +192,8 @@ class Server:
 
     def order(self, plan: Plan, *, patience: float) -> str:
         """Records a run that somebody asks for; it begins when a worker is free."""
+        if self._stop.is_set():
+            raise ServerBusy("this server is stopping", "ask another one, or this one later")
         self.orders.check_room()
         run = new_id(self.clock())
         given = record_run(plan, self.store, run, self.clock())
@@ -271,6 +277,8 @@ class Server:
 
     def _submit(self, started: Started, work: Callable[..., None], *arguments: object) -> Started:
         self.feed.open(started.run)
+        if started.backfill is not None:
+            self.feed.open(started.backfill)
         self._running[started.run] = started
         try:
             self._pool.submit(work, started, *arguments)

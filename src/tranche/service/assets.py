@@ -53,7 +53,11 @@ def _is_written(
     if table.lake not in project.settings.lakes:
         return False
     if state is not None:
-        return bool(state.outcomes([str(table)])[str(table)])
+        try:
+            return bool(state.outcomes([str(table)])[str(table)])
+        except ValueError:
+            # A name that no state could keep is in none.
+            return False
     names = [other.table for other in known]
     return not get_close_matches(table.table, names, n=1, cutoff=_LIKELY)
 

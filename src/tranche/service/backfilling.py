@@ -95,7 +95,10 @@ def begin(
             "at": request.at.isoformat(),
         },
     )
-    store.begin_backfill(backfill)
+    try:
+        store.begin_backfill(backfill)
+    except ValueError as error:
+        raise UsageError(f"the backfill cannot be recorded: {error}") from None
     return backfill
 
 

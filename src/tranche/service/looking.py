@@ -19,7 +19,7 @@ from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.strategy import History
 from tranche.planning.graph import build_graph
 from tranche.planning.grid import Grid, grid_of
-from tranche.planning.universe import check_order
+from tranche.planning.universe import check_order, keys_in
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
 from tranche.service.assets import find_asset
 from tranche.service.opening import now
@@ -76,6 +76,8 @@ def partition_status(
     """
     name = str(find_asset(project, asset, state))
     last = None if after is None else state.partition(name, after)
+    if after is not None and last is None:
+        raise UsageError(f"{name} has no key {after!r} that a page could end with")
     found = tuple(islice(_pages(state, name, limit + 1, start, end, last), limit + 1))
     return PartitionPage(name, found[:limit], more=len(found) > limit)
 
@@ -114,8 +116,8 @@ def key_bounds(
         raise _no_time(name)
     try:
         check_order(times, start, end)
-        since = None if start is None else times.keys(start=start, end=start)[0]
-        until = None if end is None else times.keys(start=end, end=end)[-1]
+        since = None if start is None else keys_in(times, start)[0]
+        until = None if end is None else keys_in(times, end)[-1]
     except KeyRejected as error:
         raise UsageError(error.what, error.remedy) from None
     return (

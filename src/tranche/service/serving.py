@@ -5,10 +5,11 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tranche.errors import TrancheError
@@ -64,7 +65,7 @@ class Announced:
 
     server: str
     url: str
-    secret: str
+    secret: str = field(repr=False)
     """What a command shows to it. Whoever can read it could start a server as well."""
     settings: str
     """A hash of the settings that it was started with."""
@@ -82,7 +83,7 @@ def announced(project: Project, server: str, url: str, secret: str) -> Iterator[
     _forget_dead(folder)
     file = folder / f"{server}.json"
     # Made for the owner alone before there is anything in it.
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as written:
         json.dump(asdict(made), written)
     try:
@@ -115,24 +116,28 @@ def _told(value: object) -> object:
 def _read(file: Path) -> Announced | None:
     try:
         one = Announced(**json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         # Being written, or removed, or of another version.
         return None
-    return one if one.form == _FORM and _lives(one.pid) else None
+    texts = (one.server, one.url, one.secret, one.settings)
+    whole = one.form == _FORM and all(isinstance(text, str) for text in texts)
+    return one if whole and _lives(one.pid) else None
 
 
 def _forget_dead(folder: Path) -> None:
     """Removes what servers left behind that were killed."""
     for file in folder.glob("*.json"):
-        with suppress(OSError, ValueError, KeyError):
-            if not _lives(int(json.loads(file.read_text(encoding="utf-8"))["pid"])):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            if not _lives(json.loads(file.read_text(encoding="utf-8"))["pid"]):
                 file.unlink()
 
 
-def _lives(pid: int) -> bool:
+def _lives(pid: object) -> bool:
+    if not isinstance(pid, int) or pid <= 0:
+        return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True
@@ -156,7 +161,11 @@ class _Scripts:
 
     def _look(self) -> frozenset[tuple[str, int, int]]:
         root = Path(self._settings.root)
-        found = [path for path in (root / "pipelines").rglob("*") if path.is_file()]
-        found += (root / "tests").rglob("*.sql")
-        looks = ((path, path.stat()) for path in found if path.exists())
-        return frozenset((str(path), look.st_mtime_ns, look.st_size) for path, look in looks)
+        seen = set()
+        for path in (*(root / "pipelines").rglob("*"), *(root / "tests").rglob("*.sql")):
+            # Files come and go while they are deployed.
+            with suppress(OSError):
+                look = path.stat()
+                if stat.S_ISREG(look.st_mode):
+                    seen.add((str(path), look.st_mtime_ns, look.st_size))
+        return frozenset(seen)

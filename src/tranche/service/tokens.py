@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tranche.errors import UsageError
 from tranche.model.token import Role, Token
@@ -22,7 +22,7 @@ class NewToken:
     """A token, and what its owner shows; that is known only now."""
 
     token: Token
-    secret: str
+    secret: str = field(repr=False)
 
 
 def create_token(store: StateStore, name: str, role: Role, *, clock: Clock = now) -> NewToken:

@@ -29,6 +29,8 @@ LONGEST_ID = 200
 LONGEST_ASSET = 500
 LONGEST_KEY = 1000
 
+DEEPEST = 100
+"""How many lists and objects of JSON lie in each other."""
 MOST_CONFLICTS = 20
 """How many claims of others are told at most: enough to say who is in the way."""
 
@@ -103,9 +105,26 @@ def optional_readable(text: str | None) -> str | None:
 def plain_json(value: Any) -> Any:
     """The value as it comes back from JSON: lists for tuples, text for the keys of objects."""
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
+        text = json.dumps(value, allow_nan=False)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not a JSON value: {error}") from error
+    kept = json.loads(text)
+    if not _is_flat(kept):
+        raise ValueError(f"lists and objects lie more than {DEEPEST} deep in each other")
+    return kept
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether it can be read again by whoever has called a few functions more by then."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            part
+            for each in level
+            if isinstance(each, dict | list)
+            for part in (each.values() if isinstance(each, dict) else each)
+        ]
+    return not level
 
 
 def plain_value(value: Any) -> Any:

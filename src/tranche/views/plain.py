@@ -18,8 +18,12 @@ def as_json(value: Any, *, indent: int | None = None) -> str:
     """
     >>> as_json({"n": Decimal("1.50"), "é": None})
     '{"n": 1.5, "é": null}'
+    >>> as_json(chr(0xD800))
+    '"\\\\ud800"'
     """
-    return json.dumps(value, indent=indent, ensure_ascii=False, default=plain)
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=plain)
+    # Half of a surrogate pair has no form in UTF-8, and this one in JSON.
+    return text.encode(errors="backslashreplace").decode()
 
 
 def plain(value: Any) -> Any:

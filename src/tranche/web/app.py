@@ -10,7 +10,7 @@ from tranche.web import assets, backfills, events, following, runs
 from tranche.web.failures import answer_failures
 from tranche.web.guard import Guard, Names
 from tranche.web.metrics import CONTENT_TYPE, Measured, Metrics
-from tranche.web.served import Json, Served
+from tranche.web.served import PREFIX, Json, Served
 
 
 def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
@@ -18,15 +18,17 @@ def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
         title="Tranche",
         version=version("tranche"),
         description="Runs, backfills, events and what became of them.",
-        openapi_url="/api",
+        openapi_url=PREFIX,
         # These pages fetch scripts from elsewhere; the description itself is all here.
         docs_url=None,
         redoc_url=None,
         default_response_class=Json,
+        # An address has one form; where a redirect leads to, the caller's Host would say.
+        redirect_slashes=False,
     )
     answer_failures(app)
     for part in (assets, runs, backfills, events, following):
-        app.include_router(part.routes(served), prefix="/api")
+        app.include_router(part.routes(served))
 
     @app.get("/healthz", include_in_schema=False)
     def health() -> Json:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from tranche.model.backfill import MOST_KEYS, BackfillRequest
 from tranche.model.plan import Request
 from tranche.ports import Clock
 from tranche.run.runner import PATIENCE
+from tranche.web.served import Id
 
 _DAY = 86_400.0
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("it is outside the years 1 to 9999 in UTC") from None
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 class _Body(BaseModel):
@@ -23,10 +35,12 @@ class RunBody(_Body):
 
     target: str | None = Field(None, description="A script, an asset's address, or a folder.")
     partition: str | None = Field(None, description="The key, whatever the time.")
-    payload: Any = Field(None, description="JSON in which a dynamic key is looked up.")
+    payload: dict[str, Any] | None = Field(
+        None, description="JSON in which a dynamic key is looked up."
+    )
     arguments: dict[str, str] = Field({}, description="Values for a script's $names.")
-    at: AwareDatetime | None = Field(None, description="As if it had fired then.")
-    like: str | None = Field(None, description="A past run that is repeated.")
+    at: Moment | None = Field(None, description="As if it had fired then.")
+    like: Id | None = Field(None, description="A past run that is repeated.")
     only: bool = Field(False, description="Run nothing downstream.")
     exact: bool = Field(False, description="Just this key, without lookback.")
     patience: float = Field(PATIENCE, ge=0, le=_DAY, description="Seconds to wait for other runs.")
@@ -90,7 +104,7 @@ class EventBody(_Body):
 
     asset: str = Field(description="The asset's address.")
     partition: str | None = Field(None, description="The key that is new; all if absent.")
-    payload: Any = Field(None, description="JSON that is kept with the event.")
+    payload: dict[str, Any] | None = Field(None, description="JSON that is kept with the event.")
 
 
 class AssetBody(_Body):

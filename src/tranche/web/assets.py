@@ -11,13 +11,13 @@ from tranche.model.plan import Request
 from tranche.views.assets import partitions_view, status_view
 from tranche.views.explanation import explanation_view
 from tranche.views.graph import graph_view
-from tranche.web.served import Json, Limit, Served, cursor, parts_of
+from tranche.web.served import PREFIX, Json, Limit, Served, cursor, key_of
 
 Asset = Annotated[str, Query(description="An asset's address, or its table or script.")]
 
 
 def routes(served: Served) -> APIRouter:
-    router = APIRouter(tags=["assets"], dependencies=[served.needs("read")])
+    router = APIRouter(prefix=PREFIX, tags=["assets"], dependencies=[served.needs("read")])
 
     @router.get("/assets", summary="Each asset, and how many of its keys stand where")
     def assets() -> Json:
@@ -36,7 +36,7 @@ def routes(served: Served) -> APIRouter:
         limit: Limit = 100,
     ) -> Json:
         bounds = service.key_bounds(served.project, asset, served.store, start=start, end=end)
-        (last,) = (None,) if after is None else parts_of(after, 1)
+        last = None if after is None else key_of(after)
         page = service.partition_status(
             served.project,
             served.store,
@@ -55,7 +55,8 @@ def routes(served: Served) -> APIRouter:
         start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,
         end: Annotated[str | None, Query(description="Up to this key, or this date.")] = None,
     ) -> Json:
-        grid = service.grid(served.project, asset, served.store, start=start, end=end)
+        clock = served.server.clock
+        grid = service.grid(served.project, asset, served.store, start=start, end=end, clock=clock)
         found = [] if grid is None else grid.stretches()
         return Json(
             {

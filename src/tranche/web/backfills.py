@@ -13,11 +13,11 @@ from tranche.views.backfills import (
     backfill_view,
 )
 from tranche.web.asking import BackfillBody
-from tranche.web.served import Id, Json, Limit, Served
+from tranche.web.served import PREFIX, Id, Json, Limit, Served
 
 
 def routes(served: Served) -> APIRouter:
-    router = APIRouter(tags=["backfills"])
+    router = APIRouter(prefix=PREFIX, tags=["backfills"])
     read, run = [served.needs("read")], [served.needs("run")]
 
     @router.get("/backfills", dependencies=read, summary="The latest backfills first")
@@ -39,7 +39,6 @@ def routes(served: Served) -> APIRouter:
             served.store.change_backfill(begun.id, status="succeeded", at=clock())
             done = BackfillResult(begun.id, "succeeded", planned, None)
             return Json(backfill_result_view(done), 200)
-        served.server.feed.open(begun.id)
         served.server.wake()
         view = {"backfill": begun.id, "status": "queued", "partitions": len(planned.keys)}
         return Json(view | {"plan": backfill_plan_view(planned)}, 202)
@@ -53,14 +52,16 @@ def routes(served: Served) -> APIRouter:
     @router.post("/backfills/{id}/cancel", status_code=202, dependencies=run, summary="End it")
     def cancel(id: Id) -> Json:
         found = backfilling.find(served.store, id)
-        return Json({"backfill": id, "status": backfilling.cancel(found, served.store)}, 202)
+        how = backfilling.cancel(found, served.store, clock=served.server.clock)
+        return Json({"backfill": id, "status": how}, 202)
 
     @router.post("/backfills/{id}/resume", status_code=202, dependencies=run, summary="Go on")
     def resume(id: Id) -> Json:
         served.server.look_at_scripts()
         found = backfilling.find(served.store, id)
         backfilling.check_resumable(found, served.store)
-        planned = backfilling.rest(served.project, found, served.store)
+        clock = served.server.clock
+        planned = backfilling.rest(served.project, found, served.store, clock=clock)
         served.store.change_backfill(id, status="queued")
         served.server.wake()
         return Json({"backfill": id, "status": "queued", "partitions": len(planned.keys)}, 202)

@@ -25,7 +25,7 @@ class Callers:
     """
 
     state: StateReader
-    own: str
+    own: str = field(repr=False)
     """What commands of this project show, which may read the file that it is kept in."""
     is_open: bool
     """Whether callers without a token are heard while there is none."""

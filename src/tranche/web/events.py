@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query
 from tranche.service import triggering
 from tranche.views.triggers import emitted_view, event_view, pending_page_view, retracted_view
 from tranche.web.asking import AssetBody, EventBody
-from tranche.web.served import Id, Json, Limit, Served, cursor, parts_of
+from tranche.web.served import PREFIX, Id, Json, Limit, Served, cursor, place_of
 
 Asset = Annotated[str | None, Query(description="Only of this asset or script.")]
 
 
 def routes(served: Served) -> APIRouter:
-    router = APIRouter(tags=["events"])
+    router = APIRouter(prefix=PREFIX, tags=["events"])
     read, run, admin = ([served.needs(role)] for role in ("read", "run", "admin"))
 
     @router.get("/events", dependencies=read, summary="What came from outside, the latest first")
@@ -54,7 +54,9 @@ def routes(served: Served) -> APIRouter:
 
     @router.post("/events/{id}/retract", dependencies=admin, summary="Take an event back")
     def retract(id: Id) -> Json:
-        return Json(retracted_view(triggering.retract(served.project, id, served.store)))
+        clock = served.server.clock
+        taken = triggering.retract(served.project, id, served.store, clock=clock)
+        return Json(retracted_view(taken))
 
     @router.get("/pending", dependencies=read, summary="Keys that should run and do not yet")
     def pending(
@@ -62,20 +64,21 @@ def routes(served: Served) -> APIRouter:
         after: Annotated[str | None, Query(description="'next' of the page before.")] = None,
         limit: Limit = 100,
     ) -> Json:
-        last = None if after is None else parts_of(after, 2)
+        last = None if after is None else place_of(after)
         page = triggering.pending(
             served.project,
             asset,
             served.store,
             limit=limit,
-            after=None if last is None else (last[0] or "", last[1]),
+            after=last,
         )
         ends = cursor(*page.rows[-1].place) if page.more else None
         return Json(pending_page_view(page) | {"next": ends})
 
     @router.post("/pauses", dependencies=admin, summary="Let nobody run keys of a script")
     def pause(body: AssetBody) -> Json:
-        consumer = triggering.pause(served.project, body.asset, served.store)
+        clock = served.server.clock
+        consumer = triggering.pause(served.project, body.asset, served.store, clock=clock)
         return Json({"asset": consumer, "status": "paused"})
 
     @router.delete("/pauses", dependencies=admin, summary="Let keys of a script run again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from tranche.errors import (
     KeysTaken,
     NotAllowed,
+    NotBuiltYet,
     PartitioningError,
     ResolutionError,
     ScriptFaults,
@@ -27,6 +28,7 @@ from tranche.errors import (
     UsageError,
 )
 from tranche.views.plain import error_view
+from tranche.web.served import Json
 
 _log = logging.getLogger("tranche.web")
 _STATUS: Sequence[tuple[type[TrancheError], int]] = (
@@ -40,7 +42,12 @@ _STATUS: Sequence[tuple[type[TrancheError], int]] = (
     (PartitioningError, 400),
     (ScriptFaults, 422),
     (StateError, 503),
+    (NotBuiltYet, 501),
 )
+_PHRASES = {
+    404: "there is nothing at this address; /api lists what there is",
+    405: "this address takes other methods; /api lists them",
+}
 
 
 def status_of(error: TrancheError) -> int:
@@ -65,7 +72,7 @@ def _explained(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TrancheError)
     status = status_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(error_view(error), status, headers)
+    return Json(error_view(error), status, headers)
 
 
 def _malformed(_: Request, error: Exception) -> JSONResponse:
@@ -86,10 +93,8 @@ def _sentence(error: dict[str, Any]) -> str:
 def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     phrase = HTTPStatus(error.status_code).phrase
-    what = {404: "there is nothing at this address; /api lists what there is"}.get(
-        error.status_code if error.detail == phrase else 0, str(error.detail)
-    )
-    return _answer(error.status_code, "UsageError", what)
+    what = _PHRASES.get(error.status_code) if error.detail == phrase else None
+    return _answer(error.status_code, "UsageError", what or str(error.detail), error.headers)
 
 
 def _unforeseen(request: Request, error: Exception) -> JSONResponse:
@@ -98,5 +103,7 @@ def _unforeseen(request: Request, error: Exception) -> JSONResponse:
     return _answer(500, "Unexpected", what)
 
 
-def _answer(status: int, kind: str, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"kind": kind, "message": message}}, status)
+def _answer(
+    status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    return Json({"error": {"kind": kind, "message": message}}, status, headers)

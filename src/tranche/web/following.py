@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -10,20 +11,21 @@ from typing import Any
 from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from tranche.errors import StateError, TrancheError
 from tranche.run.feed import Feed
 from tranche.service import backfilling
 from tranche.views.backfills import backfill_keys_view
 from tranche.views.news import told_view
-from tranche.views.plain import as_json
+from tranche.views.plain import as_json, error_view
 from tranche.web.runs import find_run, run_with_steps
-from tranche.web.served import Id, Served
+from tranche.web.served import PREFIX, Id, Served
 
 _LOOK = 1.0
 """Seconds between looks at what a run of another process has come to."""
 
 
 def routes(served: Served) -> APIRouter:
-    router = APIRouter(tags=["progress"], dependencies=[served.needs("read")])
+    router = APIRouter(prefix=PREFIX, tags=["progress"], dependencies=[served.needs("read")])
 
     def there(id: Id) -> None:
         find_run(served, id)
@@ -72,15 +74,14 @@ def routes(served: Served) -> APIRouter:
     async def progress(
         last_event_id: str | None = Header(None),
     ) -> AsyncIterator[ServerSentEvent]:
-        feed = served.server.feed
-        known = last_event_id is not None and last_event_id.isdigit()
-        position = int(last_event_id or 0) if known else feed.number
+        server, feed = served.server, served.server.feed
+        position = feed.number if last_event_id is None else _number(server.id, last_event_id)
         with listening(feed) as changed:
-            while not served.server.stopping:
+            while not server.stopping:
                 for number, run, told in feed.latest(position):
                     name, view = told_view(told)
                     position = number
-                    yield _event(name, {"of": run, **view}, str(number))
+                    yield _event(name, {"of": run, **view}, f"{server.id}.{number}")
                 await _either(changed)
 
     return router
@@ -90,7 +91,12 @@ async def follow(
     served: Served, topic: str, ended: Callable[[], dict[str, Any] | None]
 ) -> AsyncIterator[ServerSentEvent]:
     """What a run of this server tells; of one elsewhere, that it has ended."""
-    feed, position, looks = served.server.feed, 0, 0
+    server, feed, position, seen = served.server, served.server.feed, 0, False
+    time = asyncio.get_running_loop().time
+    if feed.knows(topic) and feed.of(topic, 0)[1] and await _looked(ended) is None:
+        # It has ended here, and was taken up again since.
+        feed.forget(topic)
+    look_at = time() + 2 * _LOOK if feed.knows(topic) else time()
     with listening(feed) as changed:
         while True:
             told, over = feed.of(topic, position)
@@ -100,14 +106,29 @@ async def follow(
                 yield _event(name, view, str(position))
             if over and feed.knows(topic):
                 return
-            news = await _either(changed)
-            # One of ours has ended a moment before it tells so, and what it tells says more.
-            looks = 0 if news or told else looks + 1
-            if looks >= 2 or not feed.knows(topic):
-                view_ = await asyncio.to_thread(ended)
-                if view_ is not None:
-                    yield _event("ended", view_, None)
+            if told:
+                look_at = time() + 2 * _LOOK
+            elif time() >= look_at:
+                found = await _looked(ended)
+                # One of ours has ended a moment before it tells so, and what it tells says more.
+                if found is not None and (seen or not feed.knows(topic)):
+                    yield _event("ended", found, None)
                     return
+                if server.stopping and not server.is_at(topic):
+                    return
+                look_at, seen = time() + _LOOK, found is not None
+            await _either(changed)
+
+
+async def _looked(ended: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
+    """What became of something, if it has ended and that can be found out now."""
+    try:
+        return await asyncio.to_thread(ended)
+    except StateError:
+        # The state may be away for a while, and is asked again.
+        return None
+    except TrancheError as error:
+        return error_view(error)
 
 
 @contextmanager
@@ -127,14 +148,23 @@ def listening(feed: Feed) -> Iterator[asyncio.Event]:
         leave()
 
 
-async def _either(changed: asyncio.Event) -> bool:
-    """Waits for news, or for so long as one may wait; says which it was."""
-    try:
+async def _either(changed: asyncio.Event) -> None:
+    """Waits for news, or for so long as one may wait."""
+    with suppress(TimeoutError):
         await asyncio.wait_for(changed.wait(), _LOOK)
-    except TimeoutError:
-        return False
     changed.clear()
-    return True
+
+
+def _number(server: str, last: str) -> int:
+    """After which number somebody goes on who has heard something last.
+
+    Numbers are those of one server: who has heard another one has heard nothing of this one.
+
+    >>> _number("s", "s.12"), _number("s", "other.12"), _number("s", "s.²")
+    (12, 0, 0)
+    """
+    found = re.fullmatch(r"(.*)\.([0-9]{1,18})", last)
+    return int(found[2]) if found is not None and found[1] == server else 0
 
 
 def _event(name: str, view: dict[str, Any], id: str | None) -> ServerSentEvent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -15,6 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MOST_BYTES = 1_048_576
 """How large the body of a request is at most."""
+
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+# Readers of addresses find a name in much that is none, and what they find differs.
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::[0-9]{1,5})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +42,7 @@ def names_of(host: str, further: Iterable[str] = ()) -> Names:
     >>> names_of("127.0.0.1").has("localhost"), names_of("127.0.0.1").has("evil.example")
     (True, False)
     """
-    known = {*LOOPBACK, *(each.lower() for each in further)}
-    if not is_loopback(host):
-        known.add(host.lower())
+    known = {*LOOPBACK, host.lower(), *(each.lower() for each in further)}
     return Names(frozenset(known), any_address=not is_loopback(host))
 
 
@@ -81,10 +85,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self._most:
+        if not _NUMBER.fullmatch(length):
+            what = f"Content-Length is {length[:20]!r}, which is no length"
+            await _refuse(scope, receive, send, 400, "UsageError", what)
+            return
+        if int(length) > self._most:
             await _refuse(scope, receive, send, 413, "UsageError", self.too_large)
             return
-        await self._app(scope, self._counted(receive), send)
+        await self._counted(scope, receive, send)
 
     @property
     def too_large(self) -> str:
@@ -110,18 +118,27 @@ class Guard:
             return False
         return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
-    def _counted(self, receive: Receive) -> Receive:
-        size = 0
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers unless more comes than was announced."""
+        size, answered = 0, False
 
         async def counted() -> Message:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self._most:
-                raise HTTPException(413, self.too_large)
-            return message
+            if size <= self._most:
+                return message
+            if answered:
+                # What it gets is on its way already, and ends here.
+                return {"type": "http.disconnect"}
+            raise HTTPException(413, self.too_large)
 
-        return counted
+        async def noted(message: Message) -> None:
+            nonlocal answered
+            answered = True
+            await send(message)
+
+        await self._app(scope, counted, noted)
 
 
 async def _refuse(
@@ -135,11 +152,13 @@ async def _refuse(
 
 
 def _name(host: str) -> str | None:
-    """The name in a Host header, without its port."""
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
+    """The name in a Host header, without its port.
+
+    >>> _name("localhost:8321"), _name("[::1]"), _name("evil.example@localhost")
+    ('localhost', '::1', None)
+    """
+    found = _HOST.fullmatch(host)
+    return None if found is None else found[1] or found[2]
 
 
 def _is_address(name: str) -> bool:

@@ -13,6 +13,8 @@ from tranche.errors import ServerError
 
 _PATIENCE = 10.0
 """Seconds until it should listen, and until connections that are open are closed."""
+_MOST = 500
+"""How many connections are open at once: each takes a descriptor, which runs need as well."""
 
 
 def bound(host: str, port: int, *, fixed: bool) -> socket.socket:
@@ -23,6 +25,8 @@ def bound(host: str, port: int, *, fixed: bool) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, wanted))
+            # Until somebody listens, others may take the same port.
+            made.listen()
         except OSError as error:
             made.close()
             failure = error
@@ -45,6 +49,9 @@ class Listening:
             server_header=False,
             timeout_graceful_shutdown=2,
             lifespan="off",
+            # Who calls, a header does not say.
+            proxy_headers=False,
+            limit_concurrency=_MOST,
         )
         self._server = uvicorn.Server(config)
         self._socket = listener

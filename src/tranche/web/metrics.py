@@ -16,6 +16,7 @@ from tranche.errors import StateError
 from tranche.run.serving import Server
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class Metrics:
@@ -63,10 +64,12 @@ class Measured:
         try:
             await self._app(scope, receive, noted)
         finally:
-            # The pattern of the route: addresses themselves are without number.
-            path = getattr(scope.get("route"), "path", "")
             seconds = time.perf_counter() - began
-            self._metrics.requests.labels(scope["method"], path, status).observe(seconds)
+            # What callers make up is without number, and each would be kept for ever: of methods
+            # those that are known count, of addresses the pattern of their route.
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            path = getattr(scope.get("route"), "path", "")
+            self._metrics.requests.labels(method, path, status).observe(seconds)
 
 
 class _Standing(Collector):

@@ -11,11 +11,11 @@ from tranche.errors import UnknownTarget, UsageError
 from tranche.model.run import Run
 from tranche.views.runs import plan_view, recorded_run_view, recorded_step_view
 from tranche.web.asking import RunBody
-from tranche.web.served import Id, Json, Limit, Served
+from tranche.web.served import PREFIX, Id, Json, Limit, Served
 
 
 def routes(served: Served) -> APIRouter:
-    router = APIRouter(tags=["runs"])
+    router = APIRouter(prefix=PREFIX, tags=["runs"])
     read, run = [served.needs("read")], [served.needs("run")]
 
     @router.get("/runs", dependencies=read, summary="The latest runs first, by pages")
@@ -64,6 +64,13 @@ def routes(served: Served) -> APIRouter:
             raise UsageError(
                 f"the run {id} is not one of this server", "stop the process that runs it"
             )
+        backfill = next((r.backfill for r in served.server.running if r.run == id), None)
+        if backfill is not None:
+            # It would be taken for one that a server has left, and that another goes on with.
+            raise UsageError(
+                f"the run {id} works the backfill {backfill} off",
+                f"cancel that: POST /api/backfills/{backfill}/cancel",
+            )
         served.server.cancel(id)
         return Json({"run": id, "status": "cancelling"}, 202)
 
@@ -83,7 +90,9 @@ def run_with_steps(served: Served, run: Run) -> dict[str, Any]:
 
 
 def _check_like(body: RunBody) -> None:
-    if any((body.target, body.partition, body.payload, body.arguments, body.at, body.only)):
+    if any(
+        (body.target, body.partition, body.payload, body.arguments, body.at, body.only, body.exact)
+    ):
         raise UsageError(
             "like takes everything from the run that it repeats",
             "leave the target and what chooses a key out",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -17,9 +16,11 @@ from tranche.model.project import Project
 from tranche.model.token import Role
 from tranche.ports import StateStore
 from tranche.run.serving import Server
+from tranche.state.checks import checked_key
 from tranche.views.plain import as_json
 from tranche.web.callers import Callers
 
+PREFIX = "/api"
 Id = Annotated[str, StringConstraints(max_length=100, pattern=r"^[\w.:-]+$")]
 """What runs, backfills and events are called."""
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
@@ -59,21 +60,36 @@ class Served:
 def cursor(*parts: str | None) -> str:
     """Where a page ends, as a text that fits into an address.
 
-    >>> parts_of(cursor("lake://main/a", None), 2)
+    >>> place_of(cursor("lake://main/a", None))
     ('lake://main/a', None)
     """
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
 
 
-def parts_of(text: str, number: int) -> tuple[str | None, ...]:
+def key_of(text: str) -> str:
+    """The key that a page of keys ended with."""
+    match _parts(text):
+        case [str(key)]:
+            return key
+    raise _no_end()
+
+
+def place_of(text: str) -> tuple[str, str | None]:
+    """The consumer and the key that a page of pending keys ended with."""
+    match _parts(text):
+        case [str(consumer), None | str() as key]:
+            return consumer, key
+    raise _no_end()
+
+
+def _parts(text: str) -> list[str | None]:
+    """What a cursor was made of, as far as a state could have it."""
     try:
         parts = json.loads(base64.urlsafe_b64decode(text.encode()))
-    except (binascii.Error, ValueError):
-        parts = None
-    if (
-        not isinstance(parts, list)
-        or len(parts) != number
-        or not all(part is None or isinstance(part, str) for part in parts)
-    ):
-        raise UsageError("after is no end of a page", "take it from 'next' of the page before")
-    return tuple(parts)
+        return [checked_key(part) for part in parts]
+    except (ValueError, TypeError, RecursionError):
+        raise _no_end() from None
+
+
+def _no_end() -> UsageError:
+    return UsageError("after is no end of a page", "take it from 'next' of the page before")
