@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tranche.model.pending import Reserved
 from tranche.ports import StateStore
 
@@ -56,4 +58,15 @@ def test_of_a_run_that_hands_over_those_wait_that_were_asked_for(store: StateSto
     (row,) = store.pending([(C, "a")])
     put(store, a_key("a", status=row.status, run=row.run, asked_by=("lake://main/up",)))
     store.finish_run("r1", "failed", at=NOON, hand_over=True)
+    assert rows(store) == {(C, "a"): ("waiting", None, False)}
+
+
+def test_one_that_was_tried_and_failed_has_had_its_turn(store: StateStore) -> None:
+    store.begin_run(a_run(), [a_step()], [Reserved(ORDERS, "a"), Reserved(C, "a")])
+    for row in store.pending([(ORDERS, "a"), (C, "a")]):
+        put(store, replace(row, asked_by=("lake://main/up",)))
+    failed = an_entry("m1", "a", status="failed")
+    store.finish_step(a_step(status="failed", finished_at=NOON), [failed])
+    store.finish_run("r1", "failed", at=NOON)
+    # The other one was not even tried, say because something upstream had failed.
     assert rows(store) == {(C, "a"): ("waiting", None, False)}

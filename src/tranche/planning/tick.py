@@ -26,6 +26,7 @@ from tranche.ports import TriggerReader
 
 MOST_EVENTS = 5_000
 MOST_DUE = 5_000
+_LOG = 20
 """How much one turn takes on; what is left is for the next."""
 MOST_PROVISIONAL = 100_000
 """How many provisional keys of a script are looked at."""
@@ -109,6 +110,8 @@ class _Turn:
                 if has_deadline(asked.script):
                     self.late[label] = asked, event.at
             keys = [key for key in asked.keys if not self.made_along(event.run, label, key)]
+            if None in keys and self.unchanged(event, asked.script):
+                continue
             self.ask(asked.script, keys, str(asked.asset), event.at, event.run)
 
     def made_along(self, run: str | None, consumer: str, key: str | None) -> bool:
@@ -125,6 +128,31 @@ class _Turn:
                 if step.keys == 1
             }
         return self.steps[run].get((consumer, key)) in ("succeeded", "failed")
+
+    def unchanged(self, event: Event, script: Script) -> bool:
+        """Whether a whole table was made of the rows that an event tells of, as they were before.
+
+        Of what it reads as a whole nobody notes what it was made of, but when.
+        """
+        if event.materialization is None or event.digest is None:
+            return False
+        known = self.ledger.partition(script.label, None)
+        if known is None or known.materialization is None:
+            return False
+        built = self.ledger.materialization(known.materialization)
+        if built is None or built.fingerprint != script.fingerprint:
+            return False
+        log = self.ledger.materializations(event.asset, event.partition, limit=_LOG)
+        ids = [entry.id for entry in log]
+        if event.materialization not in ids:
+            return False
+        earlier = log[ids.index(event.materialization) + 1 :]
+        before = next((entry for entry in earlier if entry.status == "succeeded"), None)
+        return (
+            before is not None
+            and before.digest == event.digest
+            and before.finished_at <= built.started_at
+        )
 
     def refresh(self) -> None:
         """Asks for keys that have run without what feeds every key, and have it now."""

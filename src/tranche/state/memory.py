@@ -108,9 +108,10 @@ class MemoryStore(MemoryTriggers):
                 raise StateError(f"run {run!r} is not recorded")
             known = self._runs[run]
             self._runs[run] = replace(known, status=status, finished_at=at, error=error)
+            if status != "running":
+                self._unreserve(run, at, tried=not hand_over)
             if hand_over:
                 self._hand_over(self._held_by(run))
-                self._unreserve(run, at)
             elif status != "running":
                 self._settle(run, at)
             if status != "running":
@@ -300,7 +301,8 @@ class MemoryStore(MemoryTriggers):
             ended = step.finished_at or (attempt.finished_at if attempt else None)
             made = [entry for entry in entries if entry.status == "succeeded"]
             places = {(entry.asset, entry.partition) for entry in made}
-            self._settle(step.run, ended or datetime.min.replace(tzinfo=UTC), places)
+            at = ended or datetime.min.replace(tzinfo=UTC)
+            self._settle(step.run, at, places)
 
     def close(self) -> None:
         """Abandons the runs that have not ended; the store can be read on."""

@@ -207,11 +207,13 @@ class MemoryTriggers(MemoryLedger):
             )
         return given
 
-    def _unreserve(self, run: str, at: datetime) -> None:
+    def _unreserve(self, run: str, at: datetime, *, tried: bool) -> None:
         for row in self._held_by(run):
             if row.status != "reserved":
                 continue
-            if row.again or row.asked_by:
+            known = self.partition(*row.place) if tried else None
+            failed = known is not None and (known.run, known.status) == (run, "failed")
+            if row.again or (row.asked_by and not failed):
                 self._pending[row.place] = replace(
                     row, status="waiting", look_at=at, server=None, run=None, again=False
                 )

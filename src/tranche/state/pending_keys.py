@@ -28,7 +28,7 @@ from tranche.model.pending import Pending, PendingStatus, Ready, Reserved
 from tranche.state.changes import insert_or
 from tranche.state.keys import key_hash
 from tranche.state.rows import columns, row_of
-from tranche.state.tables import HELD, READY, pauses, pending, runs
+from tranche.state.tables import HELD, READY, partitions, pauses, pending, runs
 
 _AT_ONCE = 500
 """How many values one question has at most."""
@@ -229,9 +229,20 @@ def reserve(
     }
 
 
-def unreserve(connection: Connection, run: str, at: datetime) -> None:
-    """Keeps keys for a run no more that has not made them; those that were asked for wait anew."""
+def unreserve(connection: Connection, run: str, at: datetime, *, tried: bool) -> None:
+    """Keeps keys for a run no more that has not made them; those that were asked for wait anew.
+
+    Those that it has tried, and that failed, have had their turn; unless its process is gone.
+    """
     mine = and_(text("pending.status = 'reserved'"), pending.c.run == run)
+    if tried:
+        failed = select(partitions.c.run).where(
+            partitions.c.asset == pending.c.consumer,
+            partitions.c.partition_hash == pending.c.partition_hash,
+            partitions.c.run == run,
+            partitions.c.status == "failed",
+        )
+        connection.execute(delete(pending).where(mine, ~pending.c.again, failed.exists()))
     asked = or_(pending.c.again, func.length(cast(pending.c.asked_by, Text)) > len("[]"))
     connection.execute(update(pending).where(mine, asked).values(_ANEW | {"look_at": at}))
     connection.execute(delete(pending).where(mine))

@@ -96,9 +96,10 @@ class SqlStore(SqlReader):
         }
         with self._writing() as connection:
             _update(connection, tables.runs, {"id": run}, outcome, f"run {run!r}")
+            if status != "running":
+                pending_keys.unreserve(connection, run, checks.as_utc(at), tried=not hand_over)
             if hand_over:
                 pending_keys.give_back(connection, tables.pending.c.run == run)
-                pending_keys.unreserve(connection, run, checks.as_utc(at))
             elif status != "running":
                 pending_keys.settle(connection, run, checks.as_utc(at))
         if status != "running":
@@ -182,9 +183,9 @@ class SqlStore(SqlReader):
             move_partitions(connection, new)
             note_uses(connection, new)
             # What failed may be tried again, by the run itself or by who takes it over.
-            made = [entry for entry in new if entry.status == "succeeded"]
-            ended = [(entry.asset, entry.partition) for entry in made]
-            pending_keys.settle(connection, step.run, checks.as_utc(_end(step, attempt)), ended)
+            at = checks.as_utc(_end(step, attempt))
+            made = [(e.asset, e.partition) for e in new if e.status == "succeeded"]
+            pending_keys.settle(connection, step.run, at, made)
 
     def emit(self, event: Event) -> None:
         kept = checks.checked_event(event)

@@ -87,6 +87,26 @@ def test_a_step_that_fails_is_not_tried_by_others() -> None:
     assert statuses(scene, "b") == {KEY: "failed"}
 
 
+def test_what_was_skipped_for_a_key_that_failed_follows_what_was_published() -> None:
+    scene = Watched(
+        {
+            "a": f"{DAILY}-- materialize lake://main/a\nSELECT 1 AS x",
+            "w": "-- pipeline\n-- on lake://main/a map=all\n-- materialize lake://main/w\n"
+            "SELECT x FROM a",
+        }
+    )
+    scene.server.works_off = backfilling.Serves(scene.engine, scene.bench.store, lambda: scene.now)
+    scene.settle()
+    scene.breaks = lambda step: StatementFailed("boom") if KEY in step.keys else None
+    request = BackfillRequest(target="a", at=NOW, start=KEY, end="2026-05-04")
+    planned = backfilling.plan(scene.bench.project, request, scene.bench.store)
+    backfilling.begin(planned, scene.bench.store, status="queued", clock=lambda: NOW)
+    scene.settle()
+    assert sorted(statuses(scene, "a").values()) == ["failed", *["succeeded"] * 3]
+    assert statuses(scene, "w") == {None: "succeeded"}
+    assert scene.tries["w", None] == 1
+
+
 def test_what_somebody_else_asks_for_meanwhile_is_made_again() -> None:
     scene = Watched(CHAIN | {"b": CHAIN["b"].replace("-- on", "-- on lake://main/other\n-- on", 1)})
     scene.settle()

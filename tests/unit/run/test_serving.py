@@ -445,3 +445,25 @@ def test_a_source_that_is_late_leaves_a_key_provisional_until_it_tells() -> None
     scene.settle()
     log = scene.bench.store.materializations("lake://main/c", "2026-05-16", limit=9)
     assert [entry.provisional for entry in log] == [False, False, True]
+
+
+def test_a_whole_table_is_not_made_again_of_the_same_rows() -> None:
+    whole = (
+        "-- pipeline\n-- on lake://main/a map=all\n-- materialize lake://main/w\nSELECT x FROM a"
+    )
+    scene = Scene({"a": CHAIN["a"], "w": whole})
+    scene.settle()
+
+    def emitted(key: str) -> int:
+        scene.now += timedelta(minutes=1)
+        scene.heard(key)
+        scene.settle()
+        return scene.engine.tried.count((None,))
+
+    assert emitted("2026-05-01") == 1
+    assert emitted("2026-05-02") == 2
+    # The same rows of the same day again.
+    assert emitted("2026-05-01") == 2
+    scene.engine.answers["a"] = lambda _: [{"x": 2}]
+    assert emitted("2026-05-01") == 3
+    assert emitted("2026-05-01") == 3
