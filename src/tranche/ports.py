@@ -388,6 +388,14 @@ class TriggerReader(StateReader, Protocol):
         """Events that no turn has handled yet, the oldest first."""
         ...
 
+    def missed(self) -> Sequence[str]:
+        """Scripts that had faults, and have not heard since of what happened meanwhile."""
+        ...
+
+    def missed_by(self, script: str, *, limit: int) -> Sequence[Event]:
+        """Events that were handled while a script had faults, the oldest first."""
+        ...
+
     def fired(self) -> Mapping[str, datetime]:
         """Up to when each schedule has been looked at."""
         ...

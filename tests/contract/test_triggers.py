@@ -344,3 +344,47 @@ def test_keys_are_asked_for_one_by_one(store: StateStore) -> None:
     for row in rows:
         assert store.pending([row.place]) == [row]
     assert store.pending([(C, "another"), ("another", rows[0].partition)]) == []
+
+
+def test_a_script_with_faults_hears_later_of_what_it_missed(store: StateStore) -> None:
+    begin(store)
+    store.emit(an_event("e1"))
+    heard(store)
+    with store.turn() as turn:
+        assert turn.missed() == []
+        turn.news(limit=9)
+        turn.apply(Decisions(fallen=("a/b 'c'",)), NOON)
+    for number in (2, 3, 4):
+        store.emit(an_event(f"e{number}"))
+    record(store, an_entry("m1", "a"))
+    assert set(heard(store)) == {"e2", "e3", "e4", "m1"}
+    with store.turn() as turn:
+        assert turn.missed() == ["a/b 'c'"]
+        turn.news(limit=9)
+        found = turn.missed_by("a/b 'c'", limit=9)
+        assert {event.id for event in found} == {"e2", "e3", "e4", "m1"}
+        turn.apply(Decisions(mended=("a/b 'c'",)), NOON)
+    with store.turn() as turn:
+        assert turn.missed() == []
+
+
+def test_it_hears_of_it_bit_by_bit(store: StateStore, kind: str) -> None:
+    begin(store)
+    with store.turn() as turn:
+        turn.news(limit=9)
+        turn.apply(Decisions(fallen=("x",)), NOON)
+    for number in range(5):
+        store.emit(an_event(f"e{number}"))
+    heard(store)
+    if kind == "memory":
+        # It hears of all at once there.
+        return
+    found: list[str] = []
+    while True:
+        with store.turn() as turn:
+            if not turn.missed():
+                break
+            turn.news(limit=9)
+            found += (event.id for event in turn.missed_by("x", limit=2))
+            turn.apply(Decisions(mended=("x",)), NOON)
+    assert found == [f"e{number}" for number in range(5)]

@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -15,7 +16,7 @@ from tranche import service
 from tranche.cli.output import Output
 from tranche.cli.running import starting
 from tranche.cli.triggering import keys_of
-from tranche.errors import StateError, TrancheError, UsageError
+from tranche.errors import Fault, StateError, TrancheError, UsageError
 from tranche.model.project import Project
 from tranche.ports import StateReader, StateStore
 from tranche.run.runner import RunResult
@@ -67,6 +68,11 @@ class _Words:
         how = ", provisional" if any(step.provisional for step in result.steps) else ""
         self.tell(about, f"{sign} {run.consumer}{keys_of(run.keys)} {result.status}{how}{more}")
 
+    def faulty(self, faults: Sequence[Fault]) -> None:
+        for fault in faults:
+            about = {"event": "fault", "fault": str(fault)}
+            self.tell(about, f"{fault}; the script waits until it is mended", "yellow")
+
     def troubled(self, error: TrancheError) -> None:
         what = "the state is away" if isinstance(error, StateError) else "Spark does not start"
         self.tell({"event": "troubled", "error": str(error)}, f"{what}: {error}")
@@ -90,6 +96,7 @@ def serve(
                     started=words.started,
                     ended=words.ended,
                     troubled=words.troubled,
+                    faulty=words.faulty,
                 )
                 _stop_on_signals(made, words)
                 secret = tokens.new_secret()

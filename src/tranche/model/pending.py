@@ -99,6 +99,10 @@ class Decisions:
     dropped: tuple[tuple[str, str | None], ...] = ()
     """Keys that need not run any more."""
     released: tuple[Released, ...] = ()
+    fallen: tuple[str, ...] = ()
+    """Scripts that have faults since the turn before, and hear of nothing until they are mended."""
+    mended: tuple[str, ...] = ()
+    """Scripts that have heard of what they had missed."""
     rejected: tuple[Rejected, ...] = ()
     more: bool = False
     """Whether something is left for a turn that may follow at once."""

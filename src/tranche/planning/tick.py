@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from tranche.model.condition import SCHEDULE, lacking
 from tranche.model.event import Event
+from tranche.model.mapped_keys import Unlisted
 from tranche.model.pending import Decisions, Pending, Rejected, Released
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -40,6 +41,8 @@ class Triggers:
         self.consumers = Consumers(self.graph)
         self.moves = moves
         self.scripts = {script.label: script for script in project.scripts}
+        self.broken = frozenset(project.broken)
+        """The names of scripts that have faults; what they make, nobody knows."""
         self.schedules: tuple[tuple[Script, str, OnSchedule], ...] = tuple(
             (script, name, on) for script in project.scripts for name, on in schedules_of(script)
         )
@@ -52,6 +55,7 @@ def tick(now: datetime, ledger: TriggerReader, triggers: Triggers) -> Decisions:
     events = ledger.news(limit=MOST_EVENTS)
     for event in events:
         turn.hear(event)
+    turn.catch_up()
     turn.refresh()
     waiting = ledger.due(now, limit=MOST_DUE)
     turn.merge(waiting)
@@ -62,6 +66,8 @@ def tick(now: datetime, ledger: TriggerReader, triggers: Triggers) -> Decisions:
         pending=tuple(turn.rows.values()),
         dropped=tuple(turn.dropped),
         released=tuple(turn.released),
+        fallen=tuple(sorted(triggers.broken.difference(ledger.missed()))),
+        mended=tuple(turn.mended),
         rejected=tuple(turn.rejected),
         more=len(events) == MOST_EVENTS or len(waiting) == MOST_DUE or turn.more,
     )
@@ -78,6 +84,7 @@ class _Turn:
         self.fired: dict[str, datetime] = {}
         self.dropped: list[tuple[str, str | None]] = []
         self.released: list[Released] = []
+        self.mended: list[str] = []
         self.rejected: list[Rejected] = []
         self.late: dict[str, tuple[Asked, datetime]] = {}
         """What came for keys that nobody can list, by the script that did not wait for it."""
@@ -99,9 +106,26 @@ class _Turn:
                 keys = fire.keys if script.partitioning is not None else (None,)
                 self.ask(script, keys, SCHEDULE, fire.at)
 
-    def hear(self, event: Event) -> None:
-        """What an event asks for."""
+    def catch_up(self) -> None:
+        """Tells scripts that had faults of what they have missed."""
+        for name in self.ledger.missed():
+            if name in self.triggers.broken:
+                continue
+            self.mended.append(name)
+            script = self.triggers.graph.scripts.get(name)
+            if script is None:
+                continue
+            events = self.ledger.missed_by(name, limit=MOST_EVENTS)
+            for event in events:
+                self.hear(event, only=name)
+            self.released.append(Released(script.label, Unlisted()))
+            self.more = self.more or len(events) >= MOST_EVENTS
+
+    def hear(self, event: Event, *, only: str | None = None) -> None:
+        """What an event asks for; of one script, if it is told of it by itself."""
         for asked in self.triggers.consumers.asked_by(event):
+            if only not in (None, asked.script.name):
+                continue
             label = asked.script.label
             if asked.rejected is not None:
                 self.rejected.append(Rejected(label, event.id, asked.rejected, self.now))
@@ -221,6 +245,11 @@ class _Turn:
             if row.held:
                 continue
             script = self.triggers.scripts.get(row.consumer)
+            if script is None and self.triggers.broken:
+                # One of those that have faults may make it.
+                lacks = ("a script without faults that makes it",)
+                self.rows[place] = replace(row, status="waiting", lacking=lacks, look_at=None)
+                continue
             if script is None:
                 # Nobody makes it any more.
                 self.rows.pop(place)

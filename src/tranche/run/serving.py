@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, Protocol, TypeAlias
 
-from tranche.errors import EngineError, ServerBusy, StateError, TrancheError, UnknownTarget
+from tranche.errors import EngineError, Fault, ServerBusy, StateError, TrancheError, UnknownTarget
 from tranche.model.backfill import MOST_KEYS
 from tranche.model.pending import Decisions, Pending, Reserved
 from tranche.model.plan import Plan
@@ -86,6 +86,8 @@ class Server:
     started: Callable[[Started], None] = lambda _: None
     ended: Callable[[Started, RunResult | TrancheError], None] = lambda _, __: None
     troubled: Callable[[TrancheError], None] = lambda _: None
+    faulty: Callable[[Sequence[Fault]], None] = lambda _: None
+    """Told when scripts that were deployed anew have faults."""
     reload: Callable[[], Project | None] = lambda: None
     """The project as it is now, if it has changed since that was asked last."""
     feed: Feed = field(default_factory=Feed)
@@ -224,6 +226,8 @@ class Server:
         with self._reloading:
             project = self.reload()
             if project is not None:
+                if project.faults and project.faults != self.project.faults:
+                    self.faulty(project.faults)
                 self.project, self.triggers = project, Triggers(project, self.moves)
 
     @property
@@ -246,7 +250,9 @@ class Server:
         for ready in self.store.ready(limit=self.workers + len(busy)):
             if self._free <= 0:
                 break
-            if ready.consumer in busy:
+            gone = ready.consumer not in self.triggers.scripts
+            if ready.consumer in busy or (gone and self.triggers.broken):
+                # One of the scripts that have faults may make it, and will when it is mended.
                 continue
             run = new_id(self.clock())
             rows = self.store.claim(ready.consumer, server=self.id, run=run, limit=self.most_keys)

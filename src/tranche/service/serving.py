@@ -7,12 +7,12 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tranche.errors import TrancheError
+from tranche.errors import Fault, TrancheError
 from tranche.model.project import Project, Settings
 from tranche.ports import Clock, Engine, StateStore
 from tranche.project.load import load_project
@@ -35,6 +35,7 @@ def server(
     started: Callable[[Started], None],
     ended: Callable[[Started, RunResult | TrancheError], None],
     troubled: Callable[[TrancheError], None],
+    faulty: Callable[[Sequence[Fault]], None],
     clock: Clock = now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Server:
@@ -55,6 +56,7 @@ def server(
         started=started,
         ended=ended,
         troubled=troubled,
+        faulty=faulty,
         reload=_Scripts(project).changed,
     )
 

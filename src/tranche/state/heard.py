@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select, update
+from sqlalchemy import Connection, Row, Select, delete, func, select, update
 
 from tranche.model.event import Event
 from tranche.model.pending import Rejected
@@ -21,6 +21,8 @@ from tranche.state.tables import events, materializations, rejections, turns
 LOG = "log of materializations"
 EVENTS = "events from outside"
 _SCHEDULE = "schedule "
+_MISSED = {LOG: "missed of the log by ", EVENTS: "missed of the events by "}
+"""Before the name of a script that has faults: how far it has heard of both."""
 
 
 def add_event(connection: Connection, event: Event) -> None:
@@ -69,6 +71,25 @@ def move_turns(
         statement.on_conflict_do_update(index_elements=["name"], set_=moved),
         sorted(rows, key=lambda row: str(row["name"])),
     )
+
+
+def missed(seqs: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """How far scripts with faults had come when they fell out."""
+    found: dict[str, dict[str, int]] = {}
+    for name, seq in seqs.items():
+        for of, prefix in _MISSED.items():
+            if name.startswith(prefix):
+                found.setdefault(name.removeprefix(prefix), {})[of] = seq
+    return found
+
+
+def missed_names(script: str, seqs: Mapping[str, int]) -> dict[str, int]:
+    return {f"{prefix}{script}": seqs.get(of, 0) for of, prefix in _MISSED.items()}
+
+
+def forget_missed(connection: Connection, script: str) -> None:
+    names = list(missed_names(script, {}))
+    connection.execute(delete(turns).where(turns.c.name.in_(names)))
 
 
 def published(connection: Connection, after: int, upto: int, limit: int) -> list[tuple[int, Event]]:

@@ -31,6 +31,8 @@ class MemoryTriggers(MemoryLedger):
         self._servers: set[str] = set()
         self._paused: dict[str, datetime] = {}
         self._rejected: dict[tuple[str, str], Rejected] = {}
+        self._missed: dict[str, set[str]] = {}
+        """The events that scripts with faults had heard of."""
         self._handled: set[str] | None = None
         """The events that were looked at; None before the first turn."""
 
@@ -103,13 +105,13 @@ class MemoryTriggers(MemoryLedger):
     @contextmanager
     def turn(self) -> Iterator[MemoryTurn]:
         with self._lock:
-            before = self._pending, self._fired, self._rejected, self._handled
+            before = self._pending, self._fired, self._rejected, self._handled, self._missed
             self._pending, self._fired = dict(self._pending), dict(self._fired)
-            self._rejected = dict(self._rejected)
+            self._rejected, self._missed = dict(self._rejected), dict(self._missed)
             try:
                 yield MemoryTurn(self)
             except BaseException:
-                self._pending, self._fired, self._rejected, self._handled = before
+                self._pending, self._fired, self._rejected, self._handled, self._missed = before
                 raise
 
     def claim(self, consumer: str, *, server: str, run: str, limit: int) -> Sequence[Pending]:
@@ -251,6 +253,17 @@ class MemoryTurn:
         new = [event for event in every if event.id not in store._handled]
         return sorted(new, key=lambda event: event.at)[:limit]
 
+    def missed(self) -> Sequence[str]:
+        return sorted(self._store._missed)
+
+    def missed_by(self, script: str, *, limit: int) -> Sequence[Event]:
+        store = self._store
+        unheard = (store._handled or set()) - store._missed[script]
+        every = [_published(entry) for entry in store._log.values() if entry.status == "succeeded"]
+        every += (event for event in store._events.values() if event.retracted_at is None)
+        found = sorted((e for e in every if e.id in unheard), key=lambda event: event.at)
+        return found[:limit]
+
     def fired(self) -> Mapping[str, datetime]:
         return dict(self._store._fired)
 
@@ -270,6 +283,10 @@ class MemoryTurn:
                     store._pending[row.place] = replace(row, look_at=at)
         for each in decisions.rejected:
             store._rejected.setdefault((each.consumer, each.event), each)
+        for script in decisions.fallen:
+            store._missed[script] = set(store._handled or set())
+        for script in decisions.mended:
+            store._missed.pop(script, None)
         store._fired |= decisions.fired
         store._handled = (store._handled or set()) | set(decisions.handled)
 

@@ -26,7 +26,11 @@ class SqlTurn:
         self._upto = upto
         """How far the log and the events go that everybody can see."""
         self._handled = dict(heard.handled_seqs(connection))
+        self._before = dict(self._handled)
+        """How far the turn before had come."""
         self._moved: dict[str, int] = {}
+        self._caught_up: dict[str, dict[str, int]] = {}
+        """How far scripts have come that were mended."""
 
     def __getattr__(self, name: str) -> Any:
         # Whatever else is asked, is asked of the store itself.
@@ -42,6 +46,22 @@ class SqlTurn:
             rows = ask(self._connection, after, upto, limit)
             self._moved[name] = upto if len(rows) < limit else rows[-1][0]
             found += (event for _, event in rows)
+        return sorted(found, key=lambda event: event.at)
+
+    def missed(self) -> Sequence[str]:
+        return sorted(heard.missed(self._handled))
+
+    def missed_by(self, script: str, *, limit: int) -> Sequence[Event]:
+        marks = heard.missed(self._handled)[script]
+        found: list[Event] = []
+        left: dict[str, int] = {}
+        for name, ask in ((LOG, heard.published), (EVENTS, heard.said)):
+            # What came after the turn before, this one tells it like everybody.
+            upto = self._before.get(name, 0)
+            rows = ask(self._connection, marks.get(name, 0), upto, limit)
+            left[name] = upto if len(rows) < limit else rows[-1][0]
+            found += (event for _, event in rows)
+        self._caught_up[script] = left
         return sorted(found, key=lambda event: event.at)
 
     def fired(self) -> Mapping[str, datetime]:
@@ -61,4 +81,13 @@ class SqlTurn:
         for released in decisions.released:
             pending_keys.look_again(connection, released.consumer, released.which, at)
         heard.reject(connection, decisions.rejected)
-        heard.move_turns(connection, self._moved, decisions.fired)
+        moved = dict(self._moved)
+        for script in decisions.fallen:
+            moved |= heard.missed_names(script, self._handled)
+        for script in decisions.mended:
+            left = self._caught_up.get(script)
+            if left is None or left == {name: self._before.get(name, 0) for name in (LOG, EVENTS)}:
+                heard.forget_missed(connection, script)
+            else:
+                moved |= heard.missed_names(script, left)
+        heard.move_turns(connection, moved, decisions.fired)

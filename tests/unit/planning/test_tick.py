@@ -39,6 +39,9 @@ class Scene(MemoryStore):
     def news(self, *, limit: int) -> Sequence[Event]:
         return self.unheard[:limit]
 
+    def missed(self) -> Sequence[str]:
+        return ()
+
     def fired(self) -> dict[str, datetime]:
         return self.looked
 

@@ -467,3 +467,60 @@ def test_a_whole_table_is_not_made_again_of_the_same_rows() -> None:
     scene.engine.answers["a"] = lambda _: [{"x": 2}]
     assert emitted("2026-05-01") == 3
     assert emitted("2026-05-01") == 3
+
+
+class TestScriptsWithFaults:
+    """A script that has faults for a while loses nothing of what happens meanwhile."""
+
+    def scene(self) -> Scene:
+        scene = Scene(CHAIN)
+        scene.settle()
+        return scene
+
+    def deploy(self, scene: Scene, *, without: str | None = None) -> None:
+        whole = scene.bench.project
+        scripts = tuple(script for script in whole.scripts if script.name != without)
+        broken = () if without is None else (without,)
+        scene.server.reload = lambda: replace(whole, scripts=scripts, broken=broken)
+        scene.server.look_at_scripts()
+
+    def test_it_hears_of_it_when_it_is_mended(self) -> None:
+        scene = self.scene()
+        self.deploy(scene, without="b")
+        scene.heard("2026-05-01", "2026-05-02")
+        scene.settle()
+        assert statuses(scene, "b") == {}
+        # Also by a server that was started meanwhile.
+        scene.server = scene.another()
+        self.deploy(scene, without="b")
+        scene.settle()
+        self.deploy(scene)
+        scene.settle()
+        assert statuses(scene, "b") == {"2026-05-01": "succeeded", "2026-05-02": "succeeded"}
+        assert statuses(scene, "m") == {"2026-05": "succeeded"}
+        tried = list(scene.engine.tried)
+        scene.settle()
+        assert scene.engine.tried == tried
+
+    def test_keys_that_were_ready_wait_for_it(self) -> None:
+        scene = self.scene()
+        scene.heard("2026-05-01")
+        scene.server.turn()
+        self.deploy(scene, without="a")
+        assert scene.server.begin() == []
+        self.deploy(scene)
+        scene.settle()
+        assert statuses(scene, "b") == {"2026-05-01": "succeeded"}
+
+    def test_one_that_is_removed_for_good_misses_nothing(self) -> None:
+        scene = self.scene()
+        self.deploy(scene, without="b")
+        scene.heard("2026-05-01")
+        scene.settle()
+        whole = scene.bench.project
+        gone = replace(whole, scripts=tuple(s for s in whole.scripts if s.name != "b"))
+        scene.server.reload = lambda: gone
+        scene.server.look_at_scripts()
+        scene.settle()
+        with scene.bench.store.turn() as turn:
+            assert turn.missed() == []
