@@ -120,7 +120,7 @@ def _answering(about: Announced) -> Iterator[None]:
 def _gone(about: Announced) -> ServerError:
     return ServerError(
         f"the server {about.server} at {about.url} does not answer any more",
-        "what it was at is brought to its end by the next run or server; --local uses no server",
+        "see what is there with tranche status, and run again what is missing; --local uses no server",
     )
 
 

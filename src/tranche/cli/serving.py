@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -154,8 +155,21 @@ def _stop_on_signals(server: Server, words: _Words) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         words.tell({"event": "stopping"}, "stopping when what runs has ended; again to stop it too")
         server.stop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, lambda *_: server.engine.cancel())
+        _on_signals(interrupt)
 
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        words.tell({"event": "interrupting"}, "stopping what runs; again to end at once")
+        # A Spark that does not answer must not keep us from hearing the next signal.
+        threading.Thread(target=server.engine.cancel, daemon=True).start()
+        _on_signals(end)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        words.tell({"event": "ended at once"}, "ended; the next run or server sees what is left")
+        os._exit(1)
+
+    _on_signals(stop)
+
+
+def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, stop)
+        signal.signal(each, handler)

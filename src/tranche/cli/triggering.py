@@ -26,7 +26,13 @@ def show_emitted(emitted: Emitted, output: Output) -> None:
             output.line(f"asks for {asked.script.label}{keys_of(asked.keys)}")
         elif asked.released is not None:
             output.line(f"{asked.script.label} needs it for each key, and runs for none by it")
-    if not emitted.asked:
+    if emitted.unheard:
+        names = ", ".join(emitted.unheard)
+        output.warn(
+            f"no script knows {emitted.event.asset}, but some have faults: {names}; see 'tranche"
+            " check'. Whichever of them it is for hears of it when it is mended"
+        )
+    elif not emitted.asked:
         output.line("no script is triggered by it", "dim")
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tranche.errors import KeyRejected, MapperRejected
+from tranche.errors import KeyRejected, MapperRejected, ResolutionError
 from tranche.model.asset import AssetUri, BadAddress, parse_address
 from tranche.model.event import Event
 from tranche.model.mapped_keys import Unlisted
+from tranche.model.partitioning import Dynamic
 from tranche.model.script import Script
 from tranche.planning.graph import Graph
 from tranche.planning.links import Link, Links, SourceLink
+from tranche.planning.resolve import payload_key
 from tranche.planning.universe import in_order, inside
 
 
@@ -53,7 +55,8 @@ class Consumers:
     def asked_by(self, event: Event) -> list[Asked]:
         """What an event asks for. It never fails: what a script cannot take is said of the script.
 
-        An event with a key asks for keys, one without for scripts without partitions.
+        An event with a key asks for keys, one without for scripts without partitions. A dynamic key
+        may also stand in its payload.
         """
         try:
             asset = self.graph.owner(parse_address(event.asset))
@@ -68,6 +71,11 @@ def _by(event: Event, link: Link | SourceLink) -> Asked:
     if rule is None:
         takes = link.feeds_whole([key]) if key is not None else link.mapper is None
         return Asked(script, link.asset, (None,) if takes else ())
+    if key is None and isinstance(rule, Dynamic) and event.payload is not None:
+        try:
+            key = rule.validate(payload_key(rule, event.payload))
+        except (ResolutionError, KeyRejected) as error:
+            return Asked(script, link.asset, rejected=f"{event.asset}: {error}")
     if key is None:
         # It has to be there, and now it is; for which key the script should run, nobody said.
         return Asked(script, link.asset, released=Unlisted())

@@ -107,11 +107,16 @@ def bounds(partitioning: TimePartitioning) -> str:
 
 def _from_payload(partitioning: Dynamic, request: Request) -> str:
     payload = request.payload if request.payload is not None else dict(request.arguments)
+    return payload_key(partitioning, payload)
+
+
+def payload_key(partitioning: Dynamic, payload: Any) -> str:
+    """The key that a payload has; ResolutionError if it has none."""
     if isinstance(payload, dict) and isinstance(payload.get("trigger"), dict):
         payload = payload["trigger"]
     if payload == {}:
         raise PayloadMissing(
-            f"the key is read from the payload at {partitioning.key!r}, and the run has none",
+            f"the key is read from the payload at {partitioning.key!r}, and there is none",
             "give one with --payload '{…}', or the key itself with --partition",
         )
     return _scalar(partitioning, _at_path(partitioning, payload))

@@ -36,6 +36,8 @@ class Emitted:
 
     event: Event
     asked: tuple[Asked, ...]
+    unheard: tuple[str, ...] = ()
+    """Scripts with faults, one of which it may be meant for, where no other knows its asset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,15 @@ def emit(
     It is recorded whatever scripts make of it: what one cannot take is said of that script.
     """
     consumers = Consumers(build_graph(project.scripts))
-    return emit_to(consumers, asset, store, partition=partition, payload=payload, clock=clock)
+    return emit_to(
+        consumers,
+        asset,
+        store,
+        partition=partition,
+        payload=payload,
+        broken=project.broken,
+        clock=clock,
+    )
 
 
 def emit_to(
@@ -72,11 +82,22 @@ def emit_to(
     *,
     partition: str | None = None,
     payload: Any = None,
+    broken: Sequence[str] = (),
     clock: Clock = now,
 ) -> Emitted:
-    """The same for those who know already which scripts hear of what."""
+    """The same for those who know already which scripts hear of what.
+
+    An asset that no script knows may be meant for one of those that have faults, and is told to it
+    once it is mended.
+    """
     graph = consumers.graph
-    address = _address(graph, asset)
+    try:
+        address = _address(graph, asset)
+        unheard: tuple[str, ...] = ()
+    except UnknownTarget:
+        if not broken or "://" not in asset:
+            raise
+        address, unheard = _parsed(asset), tuple(broken)
     producer = graph.producer(address)
     if producer is not None:
         if producer.partitioning is None and partition is not None:
@@ -91,7 +112,7 @@ def emit_to(
         store.emit(event)
     except ValueError as error:
         raise KeyRejected(f"the event cannot be kept: {error}") from None
-    return Emitted(event, tuple(consumers.asked_by(event)))
+    return Emitted(event, tuple(consumers.asked_by(event)), unheard)
 
 
 def events(
@@ -181,7 +202,8 @@ def pause(project: Project, asset: str, store: StateStore, *, clock: Clock = now
 
 def resume(project: Project, asset: str, store: StateStore) -> str:
     """Lets servers run keys of a script again, those that have waited too."""
-    consumer = _consumer(project, asset)
+    # Also of one that is gone, or has faults now.
+    consumer = asset if asset in store.paused() else _consumer(project, asset)
     if not store.resume(consumer):
         raise UsageError(f"{consumer} is not paused")
     return consumer
@@ -213,16 +235,20 @@ def _names(script: Script) -> tuple[str, ...]:
     return script.name, script.label, asset.rpartition("/")[2]
 
 
+def _parsed(text: str) -> AssetUri:
+    try:
+        return parse_address(text)
+    except BadAddress as error:
+        raise UnknownTarget(str(error)) from None
+
+
 def _address(graph: Graph, text: str) -> AssetUri:
     """An asset that some script makes, reads or waits for."""
     known = {str(asset): asset for asset in graph.producers}
     for script in graph.scripts.values():
         named = (*script.reads, *(trigger.asset for trigger in script.triggers_on()))
         known |= {str(asset): asset for asset in named}
-    try:
-        found = str(parse_address(text))
-    except BadAddress as error:
-        raise UnknownTarget(str(error)) from None
+    found = str(_parsed(text))
     if found in known:
         return known[found]
     near = get_close_matches(found, known, n=1)

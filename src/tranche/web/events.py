@@ -47,6 +47,7 @@ def routes(served: Served) -> APIRouter:
             served.store,
             partition=body.partition,
             payload=body.payload,
+            broken=served.project.broken,
             clock=served.server.clock,
         )
         served.server.wake()
