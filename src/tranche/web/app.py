@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Response
 
 from tranche.web import assets, backfills, events, following, runs
@@ -11,6 +14,15 @@ from tranche.web.failures import answer_failures
 from tranche.web.guard import Guard, Names
 from tranche.web.metrics import CONTENT_TYPE, Measured, Metrics
 from tranche.web.served import PREFIX, Json, Served
+
+_THREADS = 6
+"""How many requests are worked on at once: the state takes a few more, which are for runs."""
+
+
+@asynccontextmanager
+async def _few_threads(_: FastAPI) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = _THREADS
+    yield
 
 
 def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
@@ -25,13 +37,15 @@ def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
         default_response_class=Json,
         # An address has one form; where a redirect leads to, the caller's Host would say.
         redirect_slashes=False,
+        lifespan=_few_threads,
     )
     answer_failures(app)
     for part in (assets, runs, backfills, events, following):
         app.include_router(part.routes(served))
 
     @app.get("/healthz", include_in_schema=False)
-    def health() -> Json:
+    async def health() -> Json:
+        # It waits for no thread: others may have them all for a while.
         stopping = served.server.stopping
         view = {"status": "stopping" if stopping else "serving", "server": served.server.id}
         return Json(view, 503 if stopping else 200)

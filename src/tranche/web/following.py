@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
 
 from tranche.errors import StateError, TrancheError
 from tranche.run.feed import Feed
@@ -123,7 +124,7 @@ async def follow(
 async def _looked(ended: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
     """What became of something, if it has ended and that can be found out now."""
     try:
-        return await asyncio.to_thread(ended)
+        return await run_in_threadpool(ended)
     except StateError:
         # The state may be away for a while, and is asked again.
         return None

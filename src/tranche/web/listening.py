@@ -48,7 +48,6 @@ class Listening:
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=2,
-            lifespan="off",
             # Who calls, a header does not say.
             proxy_headers=False,
             limit_concurrency=_MOST,

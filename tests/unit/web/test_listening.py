@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -100,6 +102,30 @@ def test_more_connections_than_it_takes_are_told_so(monkeypatch: pytest.MonkeyPa
         finally:
             for each in idle:
                 each.close()
+
+
+def test_callers_leave_threads_and_the_state_to_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tranche.web.app._THREADS", 2)
+    site = Site()
+    entered, go = threading.Semaphore(0), threading.Event()
+    told = site.store.runs
+
+    def slow(**how: Any) -> Any:
+        entered.release()
+        assert go.wait(10)
+        return told(**how)
+
+    monkeypatch.setattr(site.store, "runs", slow)
+    with site.listening() as url, ThreadPoolExecutor(4) as callers:
+        answers = [callers.submit(asked, url, "/api/runs") for _ in range(4)]
+        try:
+            assert all(entered.acquire(timeout=10) for _ in range(2))
+            # It is there, however busy it is; and by now others would have been let in.
+            assert asked(url)[0] == 200
+            assert not entered.acquire(blocking=False)
+        finally:
+            go.set()
+        assert [answer.result(10)[0] for answer in answers] == [200] * 4
 
 
 NONE = [

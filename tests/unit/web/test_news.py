@@ -66,7 +66,7 @@ def test_every_kind_is_tried() -> None:
     assert set(KINDS) == set(get_args(News))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(*KINDS.values()))
 def test_news_come_back_as_they_were(news: News) -> None:
     name, view = told_view(news)
