@@ -79,7 +79,7 @@ def _need(need: Need) -> Iterator[Line]:
 
 def _how_much(need: Need) -> str:
     if need.source:
-        asked = "one has asked for this key" if need.asked else "none has asked for this key"
+        asked = "one has asked for this key" if need.asked else "none asks for this key now"
         return f"events tell, and {asked}"
     if need.unlisted is not None:
         there = "something is there" if need.enough else "nothing is there"

@@ -18,6 +18,7 @@ KeyStatus: TypeAlias = Literal[
     "waiting",
     "ready",
     "failed",
+    "provisional",
     "cancelled",
     "stale",
     "built",

@@ -111,6 +111,16 @@ class _Judging:
             yield KeyVerdict(
                 "stale", f"it was built at {built} and is stale: {facts.stale}", self.run_it()
             )
+        if built is not None and standing is not None and standing.provisional:
+            missing = [
+                f"{need.asset} {key}"
+                for need in facts.needs
+                if need.triggers and need.enough is False
+                for key in need.missing or ("",)
+            ]
+            without = f", without {listed([each.strip() for each in missing])}" if missing else ""
+            sentence = f"it was built at {built}{without}, and is provisional until that has come"
+            yield KeyVerdict("provisional", sentence)
         if built is not None:
             known = " that Tranche would know of" if self.reads_sources() else ""
             yield KeyVerdict(

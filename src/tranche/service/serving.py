@@ -5,6 +5,8 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import platform
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +82,7 @@ def announced(project: Project, server: str, url: str, secret: str) -> Iterator[
     """Lets commands of the project know of a server, as long as it is there."""
     settings = project.settings
     made = Announced(server, url, secret, settings_hash(settings, secret), os.getpid())
-    folder = Path(settings.home) / _SERVERS
+    folder = _folder(settings)
     folder.mkdir(parents=True, exist_ok=True)
     _forget_dead(folder)
     file = folder / f"{server}.json"
@@ -98,11 +100,17 @@ def announced(project: Project, server: str, url: str, secret: str) -> Iterator[
 def servers_of(settings: Settings) -> list[Announced]:
     """The servers that are announced for a project with these settings, the latest first."""
     found = []
-    for file in sorted((Path(settings.home) / _SERVERS).glob("*.json"), reverse=True):
+    for file in sorted(_folder(settings).glob("*.json"), reverse=True):
         one = _read(file)
         if one is not None and one.settings == settings_hash(settings, one.secret):
             found.append(one)
     return found
+
+
+def _folder(settings: Settings) -> Path:
+    """Where servers of this machine are announced; others may share the project's folder."""
+    machine = re.sub(r"[^\w.-]", "_", platform.node()) or "localhost"
+    return Path(settings.home) / _SERVERS / machine
 
 
 def settings_hash(settings: Settings, secret: str) -> str:

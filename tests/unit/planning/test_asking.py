@@ -112,3 +112,28 @@ def test_the_current_rows_of_a_history_are_the_history(asked: AskedFor) -> None:
         "c": "on lake://main/h_current",
     }
     assert [each.keys for each in asked(texts, "h", None)] == [(None,)]
+
+
+@pytest.mark.parametrize(
+    ("payload", "keys", "rejected"),
+    [
+        ({"who": {"tenant": "a'b"}}, ("a'b",), None),
+        ({"who": {}}, (), "lake://main/src: the payload has nothing at '$.who.tenant'"),
+        ({"who": {"tenant": [1]}}, (), "lake://main/src: the payload has a list"),
+        ({"who": {"tenant": ""}}, (), "lake://main/src: '' is no dynamic key"),
+    ],
+)
+def test_a_dynamic_key_may_stand_in_the_payload(
+    project: Callable[..., Project],
+    payload: dict[str, object],
+    keys: tuple[str, ...],
+    rejected: str | None,
+) -> None:
+    text = 'on lake://main/src; partitioned dynamic key="$.who.tenant"; materialize lake://main/t'
+    graph = build_graph(project({"t": text}).scripts)
+    event = Event(id="e", asset="lake://main/src", partition=None, at=NOON, payload=payload)
+    (asked,) = Consumers(graph).asked_by(event)
+    assert asked.keys == keys
+    assert (asked.rejected or "").startswith(rejected or "") and bool(asked.rejected) == bool(
+        rejected
+    )

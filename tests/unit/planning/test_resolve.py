@@ -155,9 +155,9 @@ def test_a_trigger_that_is_no_object_is_data_like_the_rest() -> None:
 @pytest.mark.parametrize(
     ("payload", "error", "message"),
     [
-        (None, PayloadMissing, "the key is read from the payload at '$.order.tenant', and the run has none; give one with --payload '{…}', or the key itself with --partition"),
-        ({}, PayloadMissing, "the key is read from the payload at '$.order.tenant', and the run has none; give one with --payload '{…}', or the key itself with --partition"),
-        ({"trigger": {}}, PayloadMissing, "the key is read from the payload at '$.order.tenant', and the run has none; give one with --payload '{…}', or the key itself with --partition"),
+        (None, PayloadMissing, "the key is read from the payload at '$.order.tenant', and there is none; give one with --payload '{…}', or the key itself with --partition"),
+        ({}, PayloadMissing, "the key is read from the payload at '$.order.tenant', and there is none; give one with --payload '{…}', or the key itself with --partition"),
+        ({"trigger": {}}, PayloadMissing, "the key is read from the payload at '$.order.tenant', and there is none; give one with --payload '{…}', or the key itself with --partition"),
         ({"a": 1, "b": 2}, PayloadKeyMissing, "the payload has nothing at '$.order.tenant': $ holds a, b; send a payload with 'order' there, or give the key with --partition"),
         ({"order": {"id": 1}}, PayloadKeyMissing, "the payload has nothing at '$.order.tenant': $.order holds id; send a payload with 'tenant' there, or give the key with --partition"),
         ({"order": {}}, PayloadKeyMissing, "the payload has nothing at '$.order.tenant': $.order holds nothing; send a payload with 'tenant' there, or give the key with --partition"),

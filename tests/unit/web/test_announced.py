@@ -14,6 +14,7 @@ import pytest
 
 from tranche.model.project import Project, Settings
 from tranche.project.config import parse_settings
+from tranche.service import serving
 from tranche.service.serving import Announced, _Scripts, announced, servers_of, settings_hash
 
 URL = "http://127.0.0.1:8321"
@@ -30,7 +31,7 @@ def project(settings: Settings) -> Project:
 
 
 def folder(settings: Settings) -> Path:
-    made = Path(settings.home) / "servers"
+    made = serving._folder(settings)
     made.mkdir(parents=True, exist_ok=True)
     return made
 

@@ -203,7 +203,7 @@ class TestServersThatDie:
     def test_a_stream_that_breaks_off(self, site: Site, answer: bytes) -> None:
         with answering(answer) as url:
             wanted = (
-                f"the server {site.server.id} at {url} does not answer any more; what it was at"
+                f"the server {site.server.id} at {url} does not answer any more; see what is there"
             )
             with pytest.raises(ServerError) as caught:
                 known(site, url).follow("/api/runs/x/progress", nobody)
@@ -227,7 +227,7 @@ class TestServersThatDie:
         with site.listening() as url:
             id = site.post("/api/backfills", target="d", keys=[KEY])["backfill"]
             site.server.stop()
-            with pytest.raises(ServerError, match="next run or server"):
+            with pytest.raises(ServerError, match="run again what is missing"):
                 followed(known(site, url), f"/api/backfills/{id}", nobody)
 
 
