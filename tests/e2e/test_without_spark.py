@@ -83,7 +83,7 @@ WRONG = {
     "unknown argument": (["run", "orders", "--arg", "a=1"], 2, "takes the argument 'a'"),
     "bad argument": (["run", "orders", "--arg", "a"], 2, "write --arg name=value"),
     "payload": (["run", "tenants", "--payload", "{"], 2, "--payload is no JSON"),
-    "no payload": (["run", "tenants"], 1, "the run has none"),
+    "no payload": (["run", "tenants"], 1, "and there is none"),
     "payload without the key": (["run", "tenants", "--payload", '{"b": 1}'], 1, "nothing at '$.a'"),
     "payload with an object": (["run", "tenants", "--payload", '{"a": {}}'], 1, "an object"),
     "static without key": (["run", "regions"], 1, "us, eu"),

@@ -234,7 +234,9 @@ def unreserve(connection: Connection, run: str, at: datetime, *, tried: bool) ->
 
     Those that it has tried, and that failed, have had their turn; unless its process is gone.
     """
-    mine = and_(text("pending.status = 'reserved'"), pending.c.run == run)
+    mine = and_(text(HELD), pending.c.status == "reserved", pending.c.run == run)
+    if connection.scalar(select(pending.c.run).where(mine).limit(1)) is None:
+        return
     if tried:
         failed = select(partitions.c.run).where(
             partitions.c.asset == pending.c.consumer,

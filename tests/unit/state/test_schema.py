@@ -137,7 +137,7 @@ def test_every_question_is_answered_from_an_index(tmp_path: Path, statistics: bo
     asked = _every_question(store)
     assert len(asked) == 23
     changes = _every_change(store)
-    assert len(changes) == 12
+    assert len(changes) == 13
     asked += changes
     store.close()
     reader = SqlitePartitions(tmp_path / "state.db", timeout=1)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 
 from tranche.model.token import Role
 from tranche.service.backfilling import Serves
