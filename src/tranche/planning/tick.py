@@ -27,8 +27,9 @@ from tranche.ports import TriggerReader
 
 MOST_EVENTS = 5_000
 MOST_DUE = 5_000
-_LOG = 20
 """How much one turn takes on; what is left is for the next."""
+_LOG = 20
+"""How many entries of a key are looked at for the one before."""
 MOST_PROVISIONAL = 100_000
 """How many provisional keys of a script are looked at."""
 

@@ -12,11 +12,11 @@ from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
 
 from tranche.errors import UsageError
+from tranche.model.partitioning_text import unstorable
 from tranche.model.project import Project
 from tranche.model.token import Role
 from tranche.ports import StateStore
 from tranche.run.serving import Server
-from tranche.state.checks import checked_key
 from tranche.views.plain import as_json
 from tranche.web.callers import Callers
 
@@ -86,9 +86,17 @@ def _parts(text: str) -> list[str | None]:
     """What a cursor was made of, as far as a state could have it."""
     try:
         parts = json.loads(base64.urlsafe_b64decode(text.encode()))
-        return [checked_key(part) for part in parts]
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         raise _no_end() from None
+    if not isinstance(parts, list) or not all(map(_is_key, parts)):
+        raise _no_end()
+    return parts
+
+
+def _is_key(part: object) -> bool:
+    if part is None:
+        return True
+    return isinstance(part, str) and part != "" and unstorable(part) is None
 
 
 def _no_end() -> UsageError:
