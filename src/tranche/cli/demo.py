@@ -63,7 +63,7 @@ def run_demo(folder: Path, output: Output) -> bool:
     tranche = _command(folder)
     for arguments, what in (
         ("graph", "what is made from what"),
-        ("status lake://main/orders_daily", "the ledger, a line per partition"),
+        ("status lake://main/orders_daily", "the ledger, as a picture"),
         ("run ingest_orders --partition 2026-05-16", "again: the same rows, one slice"),
         ("run ingest_orders --partition 2026-05-03", "a day without orders"),
         ("run ingest_orders --partition 2026-05-17 --dry-run", "the plan, nothing done"),
