@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from tranche.model.argument import Argument
 from tranche.model.asset import AssetUri, ColumnRef, LakeTable
+from tranche.model.code import Code
 from tranche.model.condition import Condition, any_of
 from tranche.model.data_test import DataTest
 from tranche.model.layout import Transform
@@ -92,6 +93,8 @@ class Script:
     annotations: Annotations
     setup: tuple[Statement, ...] = ()
     query: Statement | None = None
+    code: Code | None = None
+    """The function that runs, where it is Python."""
     reads: tuple[AssetUri, ...] = ()
     writes: tuple[AssetUri, ...] = ()
     fingerprint: str = ""

@@ -1,0 +1,64 @@
+"""A step that is Python: which function runs, and what it is called with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tranche.model.asset import AssetUri
+
+Frame: TypeAlias = Literal["spark", "pandas", "polars", "lazy", "arrow"]
+"""The kinds of frames that rows come in; "lazy" is Polars' LazyFrame."""
+Injection: TypeAlias = Literal["spark", "partition", "partitions", "window", "logical_date", "run"]
+"""What a function can ask for by the name of a parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """Something of the run itself."""
+
+    what: Injection
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """An argument of the script."""
+
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The rows of an asset, as the parameter's annotation wants them."""
+
+    asset: AssetUri
+    frame: Frame = "spark"
+    all_partitions: bool = False
+    """Whether it gets all keys of the asset, not just those that its own keys are made of."""
+
+
+Value: TypeAlias = Injected | Passed | Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the function, and what it gets."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """A function of a Python script; the file is imported only when it runs."""
+
+    function: str
+    """`main`, or `<job>.<task>`."""
+    line: int
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def takes_ranges(self) -> bool:
+        """Whether one call can handle several keys."""
+        asked = {p.value.what for p in self.parameters if isinstance(p.value, Injected)}
+        return "partitions" in asked and not asked & {"partition", "window", "logical_date"}
