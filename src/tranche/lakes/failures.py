@@ -43,6 +43,9 @@ _TRACEBACK = "Traceback (most recent call last):"
 _LOST = (
     "org.apache.iceberg.exceptions.CommitFailedException",
     "org.apache.iceberg.exceptions.ValidationException: Found conflicting files",
+    "DELTA_CONCURRENT_",
+    "DELTA_METADATA_CHANGED",
+    "DELTA_PROTOCOL_CHANGED",
 )
 _SCATTERED = "violate the writer assumption that records are clustered"
 """Rows of one slice are one cluster for as long as no layout splits it."""
