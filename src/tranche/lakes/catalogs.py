@@ -41,6 +41,9 @@ def lake_conf(settings: Settings) -> dict[str, str]:
     }
     if "delta" in formats:
         conf[f"spark.sql.catalog.{_SESSION_CATALOG}"] = _DELTA_CATALOG
+        # Delta's parser drops the parameters of statements (delta-io/delta#7640). This way they are
+        # bound when a statement is analysed, and no parser has to know of them.
+        conf["spark.sql.legacy.parameterSubstitution.constantsOnly"] = "true"
     for lake in settings.lakes.values():
         if lake.format == "iceberg":
             conf |= _iceberg(lake)
