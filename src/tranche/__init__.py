@@ -34,11 +34,17 @@ from tranche.model.partitioning import (
     Quarterly,
     Static,
     Weekly,
+    Window,
     Yearly,
 )
 from tranche.model.trigger import OnAssets
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from tranche.files import read_file, write_file
+    from tranche.jobs.calling import CurrentRun
+    from tranche.jobs.context import current_partition, current_partitions, logical_date
     from tranche.open_lake import OpenLake
 
 __all__ = [
@@ -47,6 +53,7 @@ __all__ = [
     "AllowedKeys",
     "Asset",
     "Composite",
+    "CurrentRun",
     "Daily",
     "Dynamic",
     "FanOut",
@@ -69,8 +76,14 @@ __all__ = [
     "Static",
     "Trailing",
     "Weekly",
+    "Window",
     "Yearly",
+    "current_partition",
+    "current_partitions",
     "lake",
+    "logical_date",
+    "read_file",
+    "write_file",
 ]
 
 
@@ -80,3 +93,22 @@ def lake(name: str = "main", *, project: str | Path = ".", target: str | None = 
     from tranche.open_lake import OpenLake
 
     return OpenLake(name, Path(project), target)
+
+
+_LATER = {
+    "CurrentRun": "tranche.jobs.calling",
+    "current_partition": "tranche.jobs.context",
+    "current_partitions": "tranche.jobs.context",
+    "logical_date": "tranche.jobs.context",
+    "read_file": "tranche.files",
+    "write_file": "tranche.files",
+}
+"""What is imported when it is first used, and where it is: commands should not wait for it."""
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

@@ -36,6 +36,10 @@ The tree::
     ├── ServerError                  a server that cannot be started, or that did not answer
     ├── NotAllowed                   a token that is missing, wrong, or not enough
     ├── NotPublished                 rows given from Python that readers do not see
+    ├── OutsideRun                   asked for something of the run where there is none
+    ├── CodeFailed                   Python code of a user that raised something
+    ├── ResultRejected               a function that returned something which cannot be written
+    ├── FileRejected                 an address, a key or data that no file can have
     ├── DataTestsFailed              a slice that broke its data tests and was not published
     ├── EngineError                  Spark could not do it
     │   ├── EngineUnavailable        no Java, no jars, no cluster
@@ -250,6 +254,24 @@ class NotPublished(TrancheError):
     def __init__(self, what: str, *, tests: tuple[object, ...] = ()) -> None:
         super().__init__(what)
         self.tests = tests
+
+
+class OutsideRun(TrancheError):
+    """Something of the run that was asked for where there is none."""
+
+
+class CodeFailed(TrancheError):
+    """Python code of a user that raised something; what it raised is the cause."""
+
+    transient = True
+
+
+class ResultRejected(TrancheError):
+    """A function that returned something which cannot be written."""
+
+
+class FileRejected(TrancheError):
+    """An address, a key or data that no file can have."""
 
 
 class DataTestsFailed(TrancheError):

@@ -22,9 +22,13 @@ class Injected:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An argument of the script."""
+    """An argument of the script, or a field of the payload that a run has."""
 
     argument: str
+    payload: bool = False
+    """Whether it is a field of the payload, which nothing declares."""
+    required: bool = True
+    """Whether the function has no default of its own for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +66,8 @@ class Code:
         """Whether one call can handle several keys."""
         asked = {p.value.what for p in self.parameters if isinstance(p.value, Injected)}
         return "partitions" in asked and not asked & {"partition", "window", "logical_date"}
+
+    @property
+    def takes_payload(self) -> bool:
+        """Whether payloads fill some of its parameters."""
+        return any(isinstance(p.value, Passed) and p.value.payload for p in self.parameters)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from tranche.errors import (
     KeysTaken,
@@ -137,6 +139,8 @@ class BackfillPlanner:
         self.state = state
         self.separates = separates
         self.arguments = Arguments(request.arguments)
+        self.payloads: Mapping[str | None, Any] = {}
+        """What events said with the keys that they asked for, by key."""
         self.steps: list[Step] = []
         self.jobs: list[Job] = []
         self.warnings: list[str] = []
@@ -305,6 +309,9 @@ class BackfillPlanner:
                     slice=self.provisional.slice_keys(script, chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
+                    fields=replace(self.arguments, payload=self.payloads.get(chunk[0])).fields(
+                        script, chunk[0]
+                    ),
                     follows=follows or bool(needs),
                     is_read=is_read,
                 )

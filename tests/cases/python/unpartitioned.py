@@ -1,0 +1,17 @@
+# pipeline
+# materialize lake://main/t
+def main(
+    partition,
+    logical_date,
+    spark,
+    /,
+    limit=3,
+):
+    ...
+# ===> becomes
+unpartitioned.py:4: main takes 'partition' by position only, and is called by names; remove the / behind it
+unpartitioned.py:4: main takes 'partition', and the script has no partitions; add a partitioned line, or leave the parameter out
+unpartitioned.py:5: main takes 'logical_date' by position only, and is called by names; remove the / behind it
+unpartitioned.py:5: main takes 'logical_date', and the script has no partitions; add a partitioned line, or leave the parameter out
+unpartitioned.py:6: main takes 'spark' by position only, and is called by names; remove the / behind it
+unpartitioned.py:8: main takes 'limit', which nothing fills; it could be spark, partition, partitions, window, logical_date, run; or declare it, with '# $limit (<type>)' or '# reads lake://<lake>/limit'
