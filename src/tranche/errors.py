@@ -24,6 +24,8 @@ The tree::
     │   ├── BadBound                 a start or end that is no date and no key
     │   └── MapperRejected           a mapper that does not fit the partitionings at its ends
     ├── TriggerRejected              a condition, given from Python, that nothing could be started by
+    ├── MergeRejected                a Merge that does not say enough
+    ├── TaskMisused                  a task, or what it will return, used where that cannot be
     ├── ResolutionError              a run for which no key can be found
     │   ├── PayloadMissing           dynamic, and the run has no payload
     │   ├── PayloadKeyMissing        dynamic, and the payload has nothing at the path
@@ -195,6 +197,14 @@ class MapperRejected(PartitioningError):
 
 class TriggerRejected(TrancheError):
     """A condition, or a part of it, that nothing could be started by."""
+
+
+class MergeRejected(TrancheError):
+    """A Merge that does not say enough to be carried out."""
+
+
+class TaskMisused(TrancheError):
+    """A task, or what it will return, used where that cannot be."""
 
 
 class ResolutionError(TrancheError):

@@ -92,7 +92,7 @@ def _show_plan(plan: Plan, output: Output) -> None:
                 step.script.label,
                 " … ".join(key or "" for key in dict.fromkeys((step.keys[0], step.keys[-1]))),
                 step.strategy or "",
-                ", ".join(plan.steps[position].script.name for position in step.needs),
+                ", ".join(dict.fromkeys(plan.steps[n].script.name for n in step.needs)),
                 _what(step),
             )
             for step in plan.steps

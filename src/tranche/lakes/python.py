@@ -31,7 +31,7 @@ from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.model.argument import value_of
-from tranche.model.asset import PARTITION_TOKEN, FileSet, LakeTable
+from tranche.model.asset import PARTITION_TOKEN, FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
 from tranche.model.explanation import SentStatement
 from tranche.model.partitioning import time_of
@@ -233,14 +233,18 @@ class CodeExecution(Execution):
 
     def load_rows(self, loaded: Loaded) -> object:
         """The rows of an asset that the step's keys are made of, in the frame that is wanted."""
-        rows = self.located(self.code.line, lambda: self.rows_of(loaded))
+        asset = loaded.asset
+        if isinstance(asset, JobTask):
+            # What a task has done has no rows.
+            return None
+        rows = self.located(self.code.line, lambda: self.rows_of(asset, loaded))
         return rows if loaded.frame == "spark" else converted(rows, loaded.frame)
 
-    def rows_of(self, loaded: Loaded) -> DataFrame:
+    def rows_of(self, asset: LakeTable | FileSet, loaded: Loaded) -> DataFrame:
         keys = None if loaded.all_partitions else mapped_keys(self.step, loaded)
-        if isinstance(loaded.asset, FileSet):
-            return self.file_rows(loaded.asset, keys)
-        table, rows = loaded.asset, self.pinned_rows(loaded.asset)
+        if isinstance(asset, FileSet):
+            return self.file_rows(asset, keys)
+        table, rows = asset, self.pinned_rows(asset)
         if keys is None or set(HISTORY_COLUMNS) <= set(rows.columns):
             # A history is one table of versions, of which no key has some for itself.
             return rows

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tranche.model.asset import AssetUri
+from tranche.model.output import Output
 
 Frame: TypeAlias = Literal["spark", "pandas", "polars", "lazy", "arrow"]
 """The kinds of frames that rows come in; "lazy" is Polars' LazyFrame."""
@@ -60,6 +61,8 @@ class Code:
     """`main`, or `<job>.<task>`."""
     line: int
     parameters: tuple[Parameter, ...] = ()
+    output: Output | None = None
+    """How what it returns is kept; None of a script, which writes by itself."""
 
     @property
     def takes_ranges(self) -> bool:
@@ -71,3 +74,9 @@ class Code:
     def takes_payload(self) -> bool:
         """Whether payloads fill some of its parameters."""
         return any(isinstance(p.value, Passed) and p.value.payload for p in self.parameters)
+
+    @property
+    def wholes(self) -> frozenset[AssetUri]:
+        """What it gets all keys of."""
+        loaded = (p.value for p in self.parameters if isinstance(p.value, Loaded))
+        return frozenset(value.asset for value in loaded if value.all_partitions)

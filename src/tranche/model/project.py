@@ -75,7 +75,9 @@ class Project:
     scripts: tuple[Script, ...]
     faults: tuple[Fault, ...] = ()
     broken: tuple[str, ...] = ()
-    """The names of the scripts that have faults."""
+    """The names of the scripts that have faults, and of jobs and their files."""
+    broken_in: Mapping[str, str] = field(default_factory=dict)
+    """The file of each of these, where it does not have the name."""
 
     def script(self, name: str) -> Script | None:
         return next((script for script in self.scripts if script.name == name), None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tranche.model.backfill import BackfillRequest
+from tranche.model.condition import SCHEDULE
 from tranche.model.pending import Pending
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
@@ -42,7 +43,9 @@ def triggered_plan(
     planner = BackfillPlanner(graph, asked, state, separates)
     planner.payloads = payloads
     planner.check(script)
-    planner.add(script, with_lookback(rule, keys), keys)
+    # A fire asks for the keys that it looks back to itself; of data that has come nobody did.
+    by_data = [row.partition for row in rows if row.partition and row.asked_by != (SCHEDULE,)]
+    planner.add(script, in_order(rule, (*keys, *with_lookback(rule, by_data))), keys)
     return planner.plan(script.label, keys, {}, ()).plan
 
 

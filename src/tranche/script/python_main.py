@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 from tranche.errors import Fault, Place
 from tranche.model.argument import Argument
-from tranche.model.asset import AssetUri, LakeTable
+from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Code, Injected, Injection, Loaded, Parameter, Passed, Value
 from tranche.model.partitioning import Composite, Dynamic, Partitioning, time_of
 from tranche.model.script import Annotations
@@ -249,6 +249,8 @@ def parameter_name(asset: AssetUri) -> str | None:
     """
     if isinstance(asset, LakeTable):
         name = asset.table
+    elif isinstance(asset, JobTask):
+        return None
     else:
         name, dot, ending = asset.path.rpartition("/")[2].rpartition(".")
         if not dot or ending not in FILE_ENDINGS:

@@ -17,6 +17,11 @@ _LIKELY = 0.8
 """How alike two names are if one of them is a mistake for the other."""
 
 
+def find_job(project: Project, text: str) -> tuple[Script, ...]:
+    """The tasks of a job of that name; none if there is no such job."""
+    return tuple(script for script in project.scripts if script.job == text)
+
+
 def find_asset(project: Project, text: str, state: PartitionReader | None = None) -> LakeTable:
     """The table that an address, a name or a script means.
 
@@ -38,6 +43,11 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
         script = _script(project, graph, text)
         if script is not None and isinstance(script.asset, LakeTable):
             return script.asset
+        if script is not None and script.asset is not None:
+            raise UnknownTarget(
+                f"{text!r} makes {script.asset}, which is no table of a lake",
+                "tranche status shows where its keys stand",
+            )
         for table in known.values():
             if text in (table.table, f"{table.lake}.{table.table}", ".".join(table.parts)):
                 return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -15,6 +15,7 @@ from tranche.model.layout import SetLayout
 from tranche.model.partitioning import time_of
 from tranche.model.project import Project
 from tranche.model.run import Materialization, PartitionState
+from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.strategy import History
 from tranche.planning.graph import build_graph
@@ -40,11 +41,13 @@ class AssetStatus:
     outcomes: dict[str, int]
 
 
-def status(project: Project, state: PartitionReader) -> tuple[AssetStatus, ...]:
-    """One line per asset."""
+def status(
+    project: Project, state: PartitionReader, scripts: Sequence[Script] | None = None
+) -> tuple[AssetStatus, ...]:
+    """One line per asset, of some scripts or of all."""
     rules = {
         str(script.asset): script.partitioning.describe() if script.partitioning else None
-        for script in project.scripts
+        for script in (project.scripts if scripts is None else scripts)
         if script.asset is not None
     }
     outcomes = state.outcomes(tuple(rules))
