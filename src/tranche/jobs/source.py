@@ -48,6 +48,8 @@ class Source:
             elif isinstance(node, ast.ImportFrom) and node.module is not None:
                 for each in node.names:
                     found[each.asname or each.name] = f"{node.module}.{each.name}"
+                    if (node.module, each.name) == ("tranche", "*"):
+                        found |= {name: f"tranche.{name}" for name in ("job", "task")}
         return found
 
     def dotted(self, node: ast.expr) -> str | None:

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from tranche.errors import (
     CodeFailed,
-    ColumnsRejected,
+    KeyColumnMissing,
     Place,
     RangeRefused,
     ResultRejected,
@@ -203,7 +203,7 @@ class CodeExecution(Execution):
         if column is None:
             if not self.step.is_range:
                 return rows
-            raise ColumnsRejected(
+            raise KeyColumnMissing(
                 f"{self.code.function} was called for {len(keys)} keys, and its rows do not say of"
                 f" which key each is",
                 f"add the column {KEY_COLUMN}, or take partition instead of partitions",

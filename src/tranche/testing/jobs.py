@@ -76,26 +76,18 @@ def run_job(
     again remember what was run before. `exact` leaves lookback out; `scheduled` says that `now` is
     the fire time of a schedule, so that nothing is said about a key that nobody gave.
     """
-    found = job_of(job)
-    if found is None:
-        raise UsageError(f"{job!r} is no job", "give run_job a function with @job")
     if partition is not None and partitions is not None:
         raise UsageError("partition= and partitions= are given", "give one of them")
-    file = Path(inspect.unwrap(found.function).__code__.co_filename)
-    root = str(file.parent)
-    read = read_job(found, file.name, root, Lakes(_Every(), "main"), Sources())
-    if read.faults:
-        raise ScriptFaults(read.faults)
+    project, read = project_of(job)
     engine = engine or MemoryEngine()
     store = store or MemoryStore()
     engine.tasks |= read.functions
     at = now or datetime.now(UTC)
     texts = {name: _text(name, value) for name, value in (arguments or {}).items()}
-    project = _project(read, root)
     plan: Plan
     if partitions is None:
         request = Request(
-            target=found.name,
+            target=read.name,
             fire_time=at,
             partition=partition,
             arguments=texts,
@@ -105,15 +97,15 @@ def run_job(
         plan = build_plan(project, request, store, only_key_by_key)
     else:
         wanted = BackfillRequest(
-            target=found.name, at=at, keys=tuple(partitions), arguments=texts, exact=exact
+            target=read.name, at=at, keys=tuple(partitions), arguments=texts, exact=exact
         )
         plan = plan_backfill(project, wanted, store, only_key_by_key).plan
     result = run_plan(plan, engine, store, lambda: datetime.now(UTC), sleep=lambda _: None)
     return JobResult(
         status=result.status,
         tasks={
-            script.name.removeprefix(f"{found.name}."): _task(
-                script.name.removeprefix(f"{found.name}."),
+            script.name.removeprefix(f"{read.name}."): _task(
+                script.name.removeprefix(f"{read.name}."),
                 str(script.asset),
                 [step for step in result.steps if step.record.script == script.name],
                 engine,
@@ -161,15 +153,22 @@ class _Every(frozenset[str]):
         return True
 
 
-def _project(read: JobRead, root: str) -> Project:
-    return Project(
-        settings=Settings(
-            name=read.name,
-            root=root,
-            state_url="sqlite://",
-            spark=SparkSettings(),
-            lakes={"main": Lake(name="main", warehouse=root)},
-            default_lake="main",
-        ),
-        scripts=read.scripts,
+def project_of(job: Callable[..., Any]) -> tuple[Project, JobRead]:
+    """A project of one job; ScriptFaults if it has some."""
+    found = job_of(job)
+    if found is None:
+        raise UsageError(f"{job!r} is no job", "give run_job a function with @job")
+    file = Path(inspect.unwrap(found.function).__code__.co_filename)
+    root = str(file.parent)
+    read = read_job(found, file.name, root, Lakes(_Every(), "main"), Sources())
+    if read.faults:
+        raise ScriptFaults(read.faults)
+    settings = Settings(
+        name=read.name,
+        root=root,
+        state_url="sqlite://",
+        spark=SparkSettings(),
+        lakes={"main": Lake(name="main", warehouse=root)},
+        default_lake="main",
     )
+    return Project(settings=settings, scripts=read.scripts), read

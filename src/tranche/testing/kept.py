@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tranche.errors import ColumnsRejected, NotBuiltYet
+from tranche.errors import ColumnsRejected, KeyColumnMissing, NotBuiltYet
 from tranche.jobs.conversion import converted, frame_kind, needed
 from tranche.jobs.merge import Merge, When
 from tranche.model.code import Frame
@@ -48,7 +48,7 @@ class Kept:
         if not keys or (len(keys) == 1 and KEY_COLUMN not in columns):
             return {keys[0] if keys else None: tuple(records)}
         if KEY_COLUMN not in columns:
-            raise ColumnsRejected(
+            raise KeyColumnMissing(
                 f"{what} returned rows of {len(keys)} keys, and no column says which key each is of",
                 f"add the column {KEY_COLUMN!r}, or take partition instead of partitions",
             )
@@ -69,10 +69,10 @@ class Kept:
         """Lets the rows of slices take the place of those that were there."""
         with self.lock:
             table = self.tables.setdefault(asset, {})
-            self.schemas[asset] = _schema(rows)
+            columns = output.partition_by if output is not None else ()
+            self.schemas[asset] = _schema(rows, columns)
             self.frames[asset] = frame_kind(rows) or "arrow"
             append = output is not None and output.mode == "append"
-            columns = output.partition_by if output is not None else ()
             for key, new in slices.items():
                 old = table.get(key, ())
                 if columns:
@@ -116,7 +116,7 @@ class Kept:
             if any(when.match == "not_matched" for when in merge.clauses):
                 added = [row for part, row in sources.items() if part not in matched]
                 table[slice_] = (*table.get(slice_, ()), *added)
-            self.schemas[asset] = _schema(merge.rows)
+            self.schemas.setdefault(asset, _schema(merge.rows, ()))
             self.frames.setdefault(asset, frame_kind(merge.rows) or "arrow")
         return tuple(new)
 
@@ -154,10 +154,14 @@ def records_of(rows: Any) -> tuple[list[Record], list[str]]:
     return table.to_pylist(), list(table.schema.names)
 
 
-def _schema(rows: Any) -> Any:
+def _schema(rows: Any, partition_by: Sequence[str]) -> Any:
+    """The columns as Arrow has them, with that of the key where it is one of the table."""
     schema = converted(rows, "arrow").schema
-    if KEY_COLUMN in schema.names:
-        return None
+    if KEY_COLUMN in partition_by and KEY_COLUMN not in schema.names:
+        arrow = needed("pyarrow", "rows of a task")
+        return schema.append(arrow.field(KEY_COLUMN, arrow.string()))
+    if KEY_COLUMN in schema.names and not partition_by:
+        return schema.remove(schema.names.index(KEY_COLUMN))
     return schema
 
 
@@ -178,7 +182,7 @@ def _with_key(
                 f"add it; the columns are {', '.join(columns)}",
             )
         if len(keys) != 1:
-            raise ColumnsRejected(
+            raise KeyColumnMissing(
                 f"{what} was called for {len(keys)} keys, and no column says which key each row"
                 " is of",
                 f"add the column {KEY_COLUMN!r}, or take partition instead of partitions",

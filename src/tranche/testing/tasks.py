@@ -40,6 +40,7 @@ class TaskTrial:
         self.spark = spark
         self.returned: Any = None
         self.slices: Slices = {}
+        self.warnings: list[str] = []
 
     def stage(self) -> Staged:
         call = Call(
@@ -54,11 +55,10 @@ class TaskTrial:
         self.kept.outputs[str(self.asset)] = self.script
         self.returned = called(self.task.function, call, spark=self.session, load=self.load)
         what = self.code.function
-        if isinstance(self.returned, Merge) or self.output.kind == "own":
-            return Staged()
-        if returned_kind(self.returned, what) is not None:
+        own = isinstance(self.returned, Merge) or self.output.kind == "own"
+        if not own and returned_kind(self.returned, what) is not None:
             self.slices = self.kept.split(self.returned, self.keys, self.output, what)
-        return Staged()
+        return Staged(warnings=tuple(self.warnings))
 
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         name = str(self.asset)
@@ -129,6 +129,10 @@ class TaskTrial:
             raise UsageError(
                 f"{self.code.function} reads {asset}, and nothing has made it",
                 f"give the engine its rows: engine.give({asset!r}, frame)",
+            )
+        if output is not None and not output.auto_filter and keys is not None:
+            self.warnings.append(
+                f"{self.code.function} reads all of {asset}: its IO has auto_filter=False"
             )
         records = self.kept.read(asset, keys, output)
         return self.kept.frame(asset, records, loaded.frame, self.spark)
