@@ -77,6 +77,7 @@ class Code:
 
     @property
     def wholes(self) -> frozenset[AssetUri]:
-        """What it gets all keys of."""
-        loaded = (p.value for p in self.parameters if isinstance(p.value, Loaded))
-        return frozenset(value.asset for value in loaded if value.all_partitions)
+        """What it gets all keys of, and never some of them."""
+        loaded = [p.value for p in self.parameters if isinstance(p.value, Loaded)]
+        keyed = {value.asset for value in loaded if not value.all_partitions}
+        return frozenset(value.asset for value in loaded if value.asset not in keyed)
