@@ -16,7 +16,6 @@ from pyspark.sql.types import StructType
 
 from tranche.errors import (
     CodeFailed,
-    ColumnsRejected,
     Place,
     RangeRefused,
     ResultRejected,
@@ -203,7 +202,7 @@ class CodeExecution(Execution):
         if column is None:
             if not self.step.is_range:
                 return rows
-            raise ColumnsRejected(
+            raise ResultRejected(
                 f"{self.code.function} was called for {len(keys)} keys, and its rows do not say of"
                 f" which key each is",
                 f"add the column {KEY_COLUMN}, or take partition instead of partitions",

@@ -41,7 +41,7 @@ class CodeFiles:
     faults: list[Fault] = field(default_factory=list)
 
 
-def code_files(path: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
+def code_files(path: str, text: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
     """The addresses in the code of a file."""
     found = CodeFiles()
     constants = _Texts()
@@ -51,7 +51,8 @@ def code_files(path: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
             texts = constants.of(value)
             constants.known[name] = texts
             lines[name] = statement.lineno
-    _look(path, tree, names, constants, found)
+    for part in _with_calls(text, tree, names):
+        _look(path, part, names, constants, found)
     classified = {*found.reads, *found.writes}
     for name, texts in constants.known.items():
         if name in constants.built_upon:
@@ -60,6 +61,18 @@ def code_files(path: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
             if asset not in classified:
                 found.unknown.append((name, asset, lines[name]))
     return found
+
+
+def _with_calls(text: str, tree: ast.Module, names: PythonNames) -> list[ast.Module]:
+    """The statements of a file that may read or write by address; most do not."""
+    words = {name for name, full in names.imported.items() if full in _READS | _WRITES}
+    words |= {full.rpartition(".")[2] for full in _READS | _WRITES}
+    lines = [n for n, line in enumerate(text.split("\n"), 1) if any(w in line for w in words)]
+    return [
+        ast.Module([each], [])
+        for each in tree.body
+        if any(each.lineno <= line <= (each.end_lineno or line) for line in lines)
+    ]
 
 
 def _look(path: str, node: ast.AST, names: PythonNames, texts: _Texts, found: CodeFiles) -> None:
