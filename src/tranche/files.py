@@ -21,7 +21,7 @@ from tranche.errors import FileRejected, KeyRejected, SourceMissing, UsageError
 from tranche.jobs.context import Active, current_partition, now_active
 from tranche.jobs.conversion import converted, frame_kind, needed
 from tranche.model.asset import PARTITION_TOKEN, BadAddress, FileSet, parse_address
-from tranche.model.storage import Storage, filled
+from tranche.model.storage import Storage, filled, takes_key
 
 Into: TypeAlias = Literal["bytes", "text", "json", "pandas", "polars", "lazy", "arrow"]
 """What the contents of a file can be read into."""
@@ -92,7 +92,7 @@ def _place(address: str, partition: str | None) -> tuple[str, Storage, Active | 
             "a script reads tables by parameters and writes one by what main returns",
         )
     call = now_active()
-    if PARTITION_TOKEN in files.path:
+    if takes_key(files):
         files = _of_key(files, partition, call)
     elif partition is not None:
         raise UsageError(f"{address} has no {PARTITION_TOKEN}", "leave partition= out")

@@ -20,7 +20,7 @@ from tranche.model.asset import (
     FileSet,
     parse_address,
 )
-from tranche.script.python_names import PythonNames, top_level
+from tranche.script.python_names import PythonNames, in_scope, top_level
 
 _ADDRESS = re.compile(r"(?:s3:///|file:|lake://|ducklake://)[^\s]+")
 _READS = frozenset({"tranche.read_file", "tranche.files.read_file"})
@@ -77,12 +77,12 @@ def _with_calls(text: str, tree: ast.Module, names: PythonNames) -> list[ast.Mod
 
 def _look(path: str, node: ast.AST, names: PythonNames, texts: _Texts, found: CodeFiles) -> None:
     """Goes through a scope; functions inside it have names of their own."""
-    for each in _in_scope(node):
+    for each in in_scope(node):
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             inner = _Texts({**texts.known}, texts.built_upon)
             for _ in range(2):
                 # What is assigned further down may be used above, as in a loop.
-                for part in _in_scope(each):
+                for part in in_scope(each):
                     for name, value in _assigned(part):
                         inner.known[name] = inner.known.get(name, frozenset()) | inner.of(value)
             _look(path, each, names, inner, found)
@@ -174,14 +174,6 @@ def _assigned(statement: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield name, value
         case ast.For(target=ast.Name(id=name), iter=value):
             yield name, value
-
-
-def _in_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """All that is below a node, down to functions but not into them."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from _in_scope(child)
 
 
 def _addresses(texts: Iterable[str]) -> Iterator[AssetUri]:
