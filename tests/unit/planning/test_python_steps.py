@@ -148,7 +148,10 @@ def test_before_start_code_that_writes_by_itself_runs_without_a_key() -> None:
         "s3:///{partition} runs without a partition: it starts at 2027-01-01, and the run fired at"
         " 2026-05-16T12:00:00+00:00",
     )
-    made = plan(header + "# materialize lake://main/t\ndef main(partition): return partition\n", scheduled=True)
+    made = plan(
+        header + "# materialize lake://main/t\ndef main(partition): return partition\n",
+        scheduled=True,
+    )
     assert [step.verdict for step in made.steps] == ["skip"]
 
 
