@@ -47,7 +47,6 @@ The tree::
     │   ├── EngineUnavailable        no Java, no jars, no cluster
     │   ├── SourceMissing            a table or file that is not there
     │   ├── ColumnsRejected          columns that do not fit the table, or reserved names
-    │   │   └── KeyColumnMissing     rows of several keys that do not say of which key each is
     │   ├── RowsRejected             rows that a strategy cannot take, such as two with one key
     │   ├── RangeRefused             a query that cannot be asked for several keys at once
     │   ├── RangeTooLarge            keys that would read more at once than one job should
@@ -303,10 +302,6 @@ class SourceMissing(EngineError):
 
 class ColumnsRejected(EngineError):
     """Columns that do not fit the table, or reserved names."""
-
-
-class KeyColumnMissing(ColumnsRejected):
-    """Rows of several keys that do not say of which key each is."""
 
 
 class RowsRejected(EngineError):

@@ -9,19 +9,19 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
+from uuid import uuid4
 
 from tranche.errors import FileRejected, KeyRejected, SourceMissing, UsageError
 from tranche.jobs.context import Active, current_partition, now_active
 from tranche.jobs.conversion import converted, frame_kind, needed
 from tranche.model.asset import PARTITION_TOKEN, BadAddress, FileSet, parse_address
-from tranche.model.storage import Storage, filled
+from tranche.model.storage import Storage, filled, takes_key
 
 Into: TypeAlias = Literal["bytes", "text", "json", "pandas", "polars", "lazy", "arrow"]
 """What the contents of a file can be read into."""
@@ -92,7 +92,7 @@ def _place(address: str, partition: str | None) -> tuple[str, Storage, Active | 
             "a script reads tables by parameters and writes one by what main returns",
         )
     call = now_active()
-    if PARTITION_TOKEN in files.path:
+    if takes_key(files):
         files = _of_key(files, partition, call)
     elif partition is not None:
         raise UsageError(f"{address} has no {PARTITION_TOKEN}", "leave partition= out")
@@ -144,25 +144,15 @@ def _replace(path: Path, content: bytes) -> None:
     """Writes beside the file, and takes its place in one move."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # To Spark and to shells, names with a dot are hidden.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tranche-")
+    temporary = path.with_name(f".tranche-{uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
-
-
-def _umask() -> int:
-    """What this process leaves out of the rights of new files, which can only be asked by setting."""
-    return _UMASK
-
-
-_UMASK = os.umask(0)
-os.umask(_UMASK)
 
 
 def _content(data: Any, ending: str, address: str) -> bytes:

@@ -282,6 +282,15 @@ def test_only_the_slashes_of_a_format_stay(
     assert key_path(rule, key) == expected
 
 
+def test_dimensions_by_name(storage: Storage, tmp_path: Path) -> None:
+    rule = Composite(day=SLASHED, tenant=TENANTS)
+    with active(run(storage, "2026/05/16|a/b", rule=rule)):
+        write_file("s3:///{partition.tenant}/{partition.day}.txt", "x")
+        with pytest.raises(FileRejected, match="names 'region', which is no dimension"):
+            write_file("s3:///{partition.region}.txt", "x")
+    assert (tmp_path / "storage/a%2Fb/2026/05/16.txt").read_text() == "x"
+
+
 def test_formats_that_make_no_path_are_refused() -> None:
     with pytest.raises(FileRejected, match="cannot be part of a path; change the format="):
         key_path(Daily(format="../%Y/%m/%d"), "../2026/05/16")

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from tranche.errors import (
     CodeFailed,
-    KeyColumnMissing,
+    KeyRejected,
     Place,
     RangeRefused,
     ResultRejected,
@@ -31,14 +31,14 @@ from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.model.argument import value_of
-from tranche.model.asset import PARTITION_TOKEN, FileSet, JobTask, LakeTable
+from tranche.model.asset import FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
 from tranche.model.explanation import SentStatement
 from tranche.model.partitioning import time_of
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Step
 from tranche.model.project import Settings
-from tranche.model.storage import filled
+from tranche.model.storage import filled, takes_key
 from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN
 from tranche.ports import Staged, Work, Written
 from tranche.script.binding import escaped_path
@@ -203,7 +203,7 @@ class CodeExecution(Execution):
         if column is None:
             if not self.step.is_range:
                 return rows
-            raise KeyColumnMissing(
+            raise ResultRejected(
                 f"{self.code.function} was called for {len(keys)} keys, and its rows do not say of"
                 f" which key each is",
                 f"add the column {KEY_COLUMN}, or take partition instead of partitions",
@@ -264,13 +264,24 @@ class CodeExecution(Execution):
         rows = self.session.sql(f"SELECT * FROM {self.at_pinned(history or table)}")  # noqa: S608
         return rows if history is None else rows.where(F.col(HISTORY_COLUMNS[2]))
 
+    def files_of(self, files: FileSet, key: str) -> FileSet:
+        try:
+            return filled(files, self.step.script.partitioning, key)
+        except KeyRejected as error:
+            # How its keys stand in paths, only the script that writes them knows.
+            raise SourceMissing(
+                f"{files} goes by other keys than {self.step.script.path}: {error.what}",
+                "read its files with read_file",
+                place=Place(self.step.script.path, self.code.line),
+            ) from None
+
     def file_rows(self, files: FileSet, keys: list[str] | None) -> DataFrame:
         """The rows of files; of those that are there for each key, where there is one for each."""
         storage = self.settings.storage
-        if PARTITION_TOKEN in files.path and not keys:
-            keys = [key for key in self.step.keys if key is not None]
-        rule = self.step.script.partitioning
-        each = [filled(files, rule, key) for key in keys or ()] or [files]
+        each = [files]
+        if takes_key(files):
+            own = [key for key in self.step.keys if key is not None]
+            each = [self.files_of(files, key) for key in keys or own]
         paths = [escaped_path(storage.path(one)) for one in each]
         ending = files.path.rpartition(".")[2]
         reader = self.session.read.format(ending)

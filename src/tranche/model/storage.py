@@ -16,6 +16,7 @@ from tranche.model.partitioning import Composite, Dimension, Partitioning, TimeP
 from tranche.model.partitioning_text import shown
 
 _UNSAFE = re.compile(r"[/\\%\x00-\x1f\x7f]")
+_DIMENSION = "{partition."
 _DOTS = re.compile(r"\.{1,2}")
 
 
@@ -47,9 +48,30 @@ class Storage:
         return files.path if files.path.startswith("/") else f"{self.root}/{files.path}"
 
 
+def takes_key(files: FileSet) -> bool:
+    """Whether there is a set of files for each key."""
+    return PARTITION_TOKEN in files.path or _DIMENSION in files.path
+
+
 def filled(files: FileSet, rule: Partitioning | None, key: str) -> FileSet:
-    """The files of one key."""
-    return FileSet(files.scheme, files.path.replace(PARTITION_TOKEN, key_path(rule, key)))
+    """The files of one key.
+
+    >>> from tranche.model.partitioning import Daily, Static
+    >>> rule = Composite(day=Daily(), region=Static(["us", "eu"]))
+    >>> str(filled(FileSet("s3", "/{partition.region}/{partition.day}.json"), rule, "2026-05-16|eu"))
+    's3:///eu/2026-05-16.json'
+    """
+    path = files.path
+    if isinstance(rule, Composite):
+        for (name, each), segment in zip(rule.dimensions, rule.parse(key), strict=True):
+            path = path.replace(f"{_DIMENSION}{name}}}", segment_path(each, segment))
+    if _DIMENSION in path:
+        name = path.partition(_DIMENSION)[2].partition("}")[0]
+        raise FileRejected(
+            f"{shown(str(files))} names {name!r}, which is no dimension of the partitioning",
+            f"use {PARTITION_TOKEN}, or name a dimension of the partitioned line",
+        )
+    return FileSet(files.scheme, path.replace(PARTITION_TOKEN, key_path(rule, key)))
 
 
 def key_path(rule: Partitioning | None, key: str) -> str:

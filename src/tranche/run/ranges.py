@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from tranche.errors import (
     EngineError,
     EngineUnavailable,
-    KeyColumnMissing,
     KeysFailed,
     RangeRefused,
     RangeTooLarge,
+    ResultRejected,
     SliceBusy,
     StatementRejected,
     TrancheError,
@@ -122,7 +122,7 @@ class Ranges:
                 self.engine_gone = True
                 self.fail(part, f"{error}; and it did not start again: {gone.what}", tried)
                 return []
-        elif isinstance(error, SliceBusy | StatementRejected | KeyColumnMissing):
+        elif isinstance(error, SliceBusy | StatementRejected | ResultRejected):
             self.fail(part, str(error), tried)
             return []
         middle = (len(part) + 1) // 2

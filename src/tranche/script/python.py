@@ -39,7 +39,7 @@ def read_python_script(name: str, path: str, source: str, lakes: Lakes) -> Scrip
     names = names_of(tree)
     reader = MainReader(path, names, header.annotations)
     code = reader.read(tree, header.annotations.line("pipeline"))
-    files = code_files(path, tree, names)
+    files = code_files(path, text, tree, names)
     faults = {
         *header.faults,
         *reader.faults,

@@ -20,7 +20,7 @@ from tranche.model.asset import (
     FileSet,
     parse_address,
 )
-from tranche.script.python_names import PythonNames, top_level
+from tranche.script.python_names import PythonNames, in_scope, top_level
 
 _ADDRESS = re.compile(r"(?:s3:///|file:|lake://|ducklake://)[^\s]+")
 _READS = frozenset({"tranche.read_file", "tranche.files.read_file"})
@@ -41,7 +41,7 @@ class CodeFiles:
     faults: list[Fault] = field(default_factory=list)
 
 
-def code_files(path: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
+def code_files(path: str, text: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
     """The addresses in the code of a file."""
     found = CodeFiles()
     constants = _Texts()
@@ -51,7 +51,8 @@ def code_files(path: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
             texts = constants.of(value)
             constants.known[name] = texts
             lines[name] = statement.lineno
-    _look(path, tree, names, constants, found)
+    for part in _with_calls(text, tree, names):
+        _look(path, part, names, constants, found)
     classified = {*found.reads, *found.writes}
     for name, texts in constants.known.items():
         if name in constants.built_upon:
@@ -62,14 +63,26 @@ def code_files(path: str, tree: ast.Module, names: PythonNames) -> CodeFiles:
     return found
 
 
+def _with_calls(text: str, tree: ast.Module, names: PythonNames) -> list[ast.Module]:
+    """The statements of a file that may read or write by address; most do not."""
+    words = {name for name, full in names.imported.items() if full in _READS | _WRITES}
+    words |= {full.rpartition(".")[2] for full in _READS | _WRITES}
+    lines = [n for n, line in enumerate(text.split("\n"), 1) if any(w in line for w in words)]
+    return [
+        ast.Module([each], [])
+        for each in tree.body
+        if any(each.lineno <= line <= (each.end_lineno or line) for line in lines)
+    ]
+
+
 def _look(path: str, node: ast.AST, names: PythonNames, texts: _Texts, found: CodeFiles) -> None:
     """Goes through a scope; functions inside it have names of their own."""
-    for each in _in_scope(node):
+    for each in in_scope(node):
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             inner = _Texts({**texts.known}, texts.built_upon)
             for _ in range(2):
                 # What is assigned further down may be used above, as in a loop.
-                for part in _in_scope(each):
+                for part in in_scope(each):
                     for name, value in _assigned(part):
                         inner.known[name] = inner.known.get(name, frozenset()) | inner.of(value)
             _look(path, each, names, inner, found)
@@ -161,14 +174,6 @@ def _assigned(statement: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield name, value
         case ast.For(target=ast.Name(id=name), iter=value):
             yield name, value
-
-
-def _in_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """All that is below a node, down to functions but not into them."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from _in_scope(child)
 
 
 def _addresses(texts: Iterable[str]) -> Iterator[AssetUri]:

@@ -14,8 +14,16 @@ from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Code, Injected, Injection, Loaded, Parameter, Passed, Value
 from tranche.model.partitioning import Composite, Dynamic, Partitioning, time_of
 from tranche.model.script import Annotations
+from tranche.model.strategy import Manual
 from tranche.model.trigger import OnAsset
-from tranche.script.python_names import ANYTHING, FRAME_NAMES, FRAMES, Annotation, PythonNames
+from tranche.script.python_names import (
+    ANYTHING,
+    FRAME_NAMES,
+    FRAMES,
+    Annotation,
+    PythonNames,
+    in_scope,
+)
 
 MAIN = "main"
 _INJECTED: Final[tuple[Injection, ...]] = get_args(Injection)
@@ -97,7 +105,30 @@ class MainReader:
             )
             return None
         parameters = tuple(self.parameters(function))
+        made = self.annotations.materialize
+        if made is not None and not isinstance(made.strategy, Manual):
+            self.check_returned(function)
         return Code(function=MAIN, line=function.lineno, parameters=parameters)
+
+    def check_returned(self, function: ast.FunctionDef) -> None:
+        """Its rows are to be written, so it must return some. A decorator may see to that."""
+        said = self.names.annotation(function.returns)
+        within = list(in_scope(function))
+        if said is not None and (said.text == "None" or said.name in _KNOWN - set(FRAMES)):
+            what = f"{MAIN} returns {said.text}, and its rows are to be written"
+        elif any(isinstance(each, ast.Yield | ast.YieldFrom) for each in within):
+            what = f"{MAIN} yields its rows, and they are written as one frame"
+        elif not function.decorator_list and not any(
+            isinstance(each, ast.Return) and each.value is not None for each in within
+        ):
+            what = f"{MAIN} returns nothing, and its rows are to be written"
+        else:
+            return
+        self.fault(
+            function.lineno,
+            what,
+            "return a frame; or write by yourself, with materialize manual <address>",
+        )
 
     def parameters(self, function: ast.FunctionDef) -> Iterator[Parameter]:
         given = function.args

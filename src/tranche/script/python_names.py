@@ -137,6 +137,14 @@ def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from top_level(statement.body)
 
 
+def in_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """All that is below a node, down to functions but not into them."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from in_scope(child)
+
+
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tranche.errors import ColumnsRejected, KeyColumnMissing, NotBuiltYet
+from tranche.errors import ColumnsRejected, NotBuiltYet, ResultRejected
 from tranche.jobs.conversion import converted, frame_kind, needed
 from tranche.jobs.merge import Merge, When
 from tranche.model.code import Frame
@@ -48,7 +48,7 @@ class Kept:
         if not keys or (len(keys) == 1 and KEY_COLUMN not in columns):
             return {keys[0] if keys else None: tuple(records)}
         if KEY_COLUMN not in columns:
-            raise KeyColumnMissing(
+            raise ResultRejected(
                 f"{what} returned rows of {len(keys)} keys, and no column says which key each is of",
                 f"add the column {KEY_COLUMN!r}, or take partition instead of partitions",
             )
@@ -182,7 +182,7 @@ def _with_key(
                 f"add it; the columns are {', '.join(columns)}",
             )
         if len(keys) != 1:
-            raise KeyColumnMissing(
+            raise ResultRejected(
                 f"{what} was called for {len(keys)} keys, and no column says which key each row"
                 " is of",
                 f"add the column {KEY_COLUMN!r}, or take partition instead of partitions",

@@ -7,8 +7,10 @@ def main(
     /,
     limit=3,
 ):
-    ...
+    def inner():
+        return limit
 # ===> becomes
+unpartitioned.py:3: main returns nothing, and its rows are to be written; return a frame; or write by yourself, with materialize manual <address>
 unpartitioned.py:4: main takes 'partition' by position only, and is called by names; remove the / behind it
 unpartitioned.py:4: main takes 'partition', and the script has no partitions; add a partitioned line, or leave the parameter out
 unpartitioned.py:5: main takes 'logical_date' by position only, and is called by names; remove the / behind it

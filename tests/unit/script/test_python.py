@@ -12,7 +12,7 @@ from tranche.script.lakes import Lakes
 from tranche.script.python import read_python_script
 from tranche.script.read import ScriptRead
 
-MAIN = "def main(): ...\n"
+MAIN = "def main(): return None or 1\n"
 HEAD = "#!/usr/bin/env python\n# pipeline\n# partitioned daily\n# materialize lake://main/a\n"
 
 
