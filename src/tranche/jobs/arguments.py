@@ -9,15 +9,15 @@ from typing import Any
 from tranche.jobs.declared import Job
 from tranche.jobs.faults import Faults
 from tranche.jobs.kinds import (
-    INJECTED,
-    TYPES,
-    annotation_names,
+    ARGUMENT_TYPES,
+    annotation_of,
     argument_type_of,
     text_of,
     type_of,
 )
 from tranche.jobs.source import Source, Sources
 from tranche.model.argument import Argument, accepts, looks_like
+from tranche.script.python_types import INJECTED
 
 
 def parameters_of(job: Job) -> tuple[str, ...]:
@@ -78,15 +78,15 @@ def _argument(
 ) -> Argument | None:
     name, default = parameter.name, parameter.default
     required = default is parameter.empty
-    if parameter.annotation is not parameter.empty:
-        type_ = argument_type_of(annotation_names(parameter.annotation, source))
-        shown = inspect.formatannotation(parameter.annotation)
+    said = annotation_of(parameter, source)
+    if said is not None:
+        type_, shown = argument_type_of(said), said.text
     else:
         type_ = "string" if required or default is None else type_of(default)
         shown = type(default).__name__
     if type_ is None:
         what = f"the argument {name!r} of the job is of the type {shown}"
-        faults.of(job.function, line, what, f"use {TYPES}")
+        faults.of(job.function, line, what, f"use {ARGUMENT_TYPES}")
         return None
     text = None if required or default is None else text_of(default)
     if not required and default is not None and (text is None or not accepts(type_, text)):

@@ -9,13 +9,15 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from tranche.jobs.declared import Body, Call
-from tranche.jobs.kinds import FRAMES, INJECTED, annotation_names, frame_of, misfit
+from tranche.jobs.kinds import annotation_of, frame_of, listed, misfit, unlike_argument
 from tranche.jobs.proxies import Whole, argument_of, result_of
 from tranche.jobs.source import Source
 from tranche.model.asset import AssetUri
 from tranche.model.code import Injected, Loaded, Parameter, Passed, Value
 from tranche.model.condition import Asset
 from tranche.model.partitioning import Partitioning, time_of
+from tranche.script.python_names import FRAME_NAMES
+from tranche.script.python_types import INJECTED
 
 Tell: TypeAlias = Callable[[str, str], None]
 """Takes what is wrong and what to do."""
@@ -40,8 +42,8 @@ class Binding:
     call: Call
     assets: Mapping[str, AssetUri]
     """What each task of the job before it makes."""
-    arguments: Mapping[str, bool]
-    """The arguments of the job, and whether each must be given."""
+    arguments: Mapping[str, str]
+    """The arguments of the job, and the type of each."""
     partitioning: Partitioning | None
     source: Source | None
     at_call: Tell
@@ -99,7 +101,7 @@ class Binding:
         for parameter, value in self.call.named.items():
             if parameter not in known:
                 near = get_close_matches(parameter, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else _listed("it takes", known)
+                hint = f"did you mean {near[0]!r}?" if near else listed("it takes", known)
                 self.at_call(f"the task {name!r} has no parameter {parameter!r}", hint)
             found[parameter] = value
         return found
@@ -115,7 +117,7 @@ class Binding:
                     f"{argument!r} is an argument of another job", "use one of this job's own"
                 )
                 return None
-            return Passed(argument)
+            return self.passed(parameter, argument)
         whole = isinstance(given, Whole)
         inner = given.of if isinstance(given, Whole) else given
         result = result_of(inner)
@@ -138,16 +140,26 @@ class Binding:
         asset = self.assets[result[1]] if result is not None else inner.uri
         if result is not None:
             upstream[result[1]] = None
-        names = annotation_names(_annotation(parameter), self.source)
-        frame = frame_of(names)
+        frame = frame_of(annotation_of(parameter, self.source))
         if frame is None:
             self.at_task(
                 f"the parameter {parameter.name!r} takes rows, and is annotated as"
                 f" {_shown(parameter)}",
-                f"annotate it as {FRAMES}, or not at all",
+                f"annotate it as {FRAME_NAMES}, or not at all",
             )
             return None
         return Loaded(asset, frame, whole or bool(self.call.task.all_partitions))
+
+    def passed(self, parameter: inspect.Parameter, argument: str) -> Passed:
+        type_ = self.arguments[argument]
+        wanted = unlike_argument(type_, annotation_of(parameter, self.source))
+        if wanted is not None:
+            self.at_task(
+                f"the parameter {parameter.name!r} gets the argument {argument!r}, which is a"
+                f" {wanted}, and is annotated as {_shown(parameter)}",
+                f"annotate it as {wanted}, or change the type of the job's argument",
+            )
+        return Passed(argument)
 
     def by_name(self, parameter: inspect.Parameter) -> Injected | Passed | None:
         """What a parameter gets that the call says nothing of."""
@@ -155,7 +167,7 @@ class Binding:
         what = next((each for each in INJECTED if each == name), None)
         has_default = parameter.default is not inspect.Parameter.empty
         if what is not None:
-            wanted = misfit(what, annotation_names(_annotation(parameter), self.source))
+            wanted = misfit(what, annotation_of(parameter, self.source))
             if wanted is not None:
                 self.at_task(
                     f"the parameter {name!r} is filled by the run with a {wanted}, and is annotated"
@@ -165,14 +177,14 @@ class Binding:
                 return None
             return Injected(what) if self.is_there(name, has_default=has_default) else None
         if name in self.arguments:
-            return Passed(name)
+            return self.passed(parameter, name)
         if has_default:
             return None
         task = self.call.task.name
         possible = [*INJECTED, *self.arguments]
         near = get_close_matches(name, possible, n=1)
         hint = f"did you mean {near[0]!r}? Or " if near else ""
-        own = _listed("arguments of the job are", self.arguments) if self.arguments else ""
+        own = listed("arguments of the job are", self.arguments) if self.arguments else ""
         self.at_call(
             f"nothing says what the parameter {name!r} of the task {task!r} gets",
             f"{hint}hand it the result of a task in this call; by name there are"
@@ -201,11 +213,6 @@ class Binding:
         return True
 
 
-def _annotation(parameter: inspect.Parameter) -> Any:
-    empty = parameter.annotation is inspect.Parameter.empty
-    return "object" if empty else parameter.annotation
-
-
 def _shown(parameter: inspect.Parameter) -> str:
     return inspect.formatannotation(parameter.annotation)
 
@@ -214,10 +221,6 @@ def _starred(parameter: inspect.Parameter) -> str:
     if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
         return f"{parameter.name!r} by position only"
     return str(parameter.replace(annotation=inspect.Parameter.empty))
-
-
-def _listed(what: str, names: Mapping[str, object]) -> str:
-    return f"{what} {', '.join(names)}" if names else "it takes none"
 
 
 def _kind(value: object) -> str:

@@ -5,137 +5,116 @@ from __future__ import annotations
 import ast
 import datetime
 import decimal
+import inspect
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Final, get_args, get_origin
 
 from tranche.jobs.source import Source
 from tranche.model.code import Frame, Injection
+from tranche.script.python_names import ANYTHING, Annotation, PythonNames
+from tranche.script.python_types import KNOWN, TYPES, WRITTEN, argument_types
 
-INJECTED: Final[tuple[Injection, ...]] = get_args(Injection)
-
-_FRAMES: Final[dict[tuple[str, str], Frame]] = {
-    ("pyspark", "DataFrame"): "spark",
-    ("pandas", "DataFrame"): "pandas",
-    ("polars", "DataFrame"): "polars",
-    ("polars", "LazyFrame"): "lazy",
-    ("pyarrow", "Table"): "arrow",
-}
-FRAMES: Final = (
-    "pyspark.sql.DataFrame, pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table"
-)
-_ANY: Final = ("typing.Any", "Any", "object", "builtins.object")
-_WANTED: Final[dict[Injection, tuple[str, tuple[str, ...]]]] = {
-    "spark": ("SparkSession", ("SparkSession",)),
-    "partition": ("str", ("str",)),
-    "partitions": (
-        "list[str]",
-        ("list", "List", "Sequence", "Iterable", "Collection"),
-    ),
-    "window": ("tranche.Window", ("Window",)),
-    "logical_date": ("datetime", ("datetime",)),
-    "run": ("tranche.CurrentRun", ("CurrentRun",)),
-}
-_ARGUMENTS: Final[dict[str, str]] = {
+_ARGUMENTS: Final = {
     "str": "string",
     "int": "bigint",
     "float": "double",
     "bool": "boolean",
-    "date": "date",
-    "datetime": "timestamp",
-    "Decimal": "decimal(38,18)",
+    "datetime.date": "date",
+    "datetime.datetime": "timestamp",
+    "decimal.Decimal": "decimal(38,18)",
 }
-TYPES: Final = "str, int, float, bool, date, datetime or Decimal"
+ARGUMENT_TYPES: Final = "str, int, float, bool, date, datetime or Decimal"
+_SHORT: Final = {
+    (name.partition(".")[0], name.rpartition(".")[2]): name
+    for name in sorted((*KNOWN, *ANYTHING), key=len, reverse=True)
+}
+"""Types by their package and name: where in its package a class stands is nobody's business."""
 
 
-def annotation_names(annotation: Any, source: Source | None) -> tuple[str, ...] | None:
-    """The whole names of the types that an annotation allows, without None; None if it says nothing.
+def annotation_of(parameter: inspect.Parameter, source: Source | None) -> Annotation | None:
+    """What the annotation of a parameter says; None if there is none.
 
-    Nothing is imported for it: a text that cannot be looked up is read as it stands.
-
-    >>> annotation_names("int | None", None), annotation_names(list[str], None)
-    (('int',), ('builtins.list',))
+    Nothing is imported for it: a text is read as it stands, by what the file imports.
     """
-    if annotation is None or annotation is type(None):
-        return ()
-    if isinstance(annotation, str):
-        return _of_text(annotation, source)
-    origin = get_origin(annotation)
-    if origin in (typing.Union, types.UnionType):
-        found = [annotation_names(each, source) for each in get_args(annotation)]
-        return tuple(name for each in found if each is not None for name in each)
-    if origin is typing.Annotated:
-        return annotation_names(get_args(annotation)[0], source)
-    if isinstance(annotation, typing.ForwardRef):
-        return _of_text(annotation.__forward_arg__, source)
-    kind = annotation if origin is None else origin
-    name = getattr(kind, "__qualname__", None) or getattr(kind, "__name__", None)
-    return None if name is None else (f"{kind.__module__}.{name}",)
+    given = parameter.annotation
+    if given is inspect.Parameter.empty:
+        return None
+    names = source.names if source is not None else PythonNames()
+    return _of_text(given, names) if isinstance(given, str) else _of_object(given, names)
 
 
-def _of_text(text: str, source: Source | None) -> tuple[str, ...] | None:
+def _of_text(text: str, names: PythonNames) -> Annotation:
     try:
+        # With annotations from the future, one that is quoted is quoted twice.
         node = ast.parse(text, mode="eval").body
     except SyntaxError:
-        return None
-    return _of_node(node, source if source is not None else Source(""))
+        return Annotation(None, text=text)
+    return names.annotation(node) or Annotation(None, text=text)
 
 
-def _of_node(node: ast.expr, source: Source) -> tuple[str, ...] | None:
-    if isinstance(node, ast.Constant):
-        if node.value is None:
-            return ()
-        return _of_text(node.value, source) if isinstance(node.value, str) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        sides = [_of_node(side, source) for side in (node.left, node.right)]
-        return tuple(name for side in sides if side is not None for name in side)
-    if isinstance(node, ast.Subscript):
-        outer = source.dotted(node.value)
-        if outer in ("typing.Optional", "typing.Union", "Optional", "Union"):
-            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            found = [_of_node(each, source) for each in inner]
-            return tuple(name for each in found if each is not None for name in each)
-        return None if outer is None else (outer,)
-    name = source.dotted(node)
-    return None if name is None else (name,)
+def _of_object(given: Any, names: PythonNames) -> Annotation:
+    text = inspect.formatannotation(given)
+    origin = get_origin(given)
+    if origin is typing.Annotated:
+        return _of_object(get_args(given)[0], names)
+    if origin in (typing.Union, types.UnionType):
+        some = [each for each in get_args(given) if each is not type(None)]
+        return _of_object(some[0], names) if len(some) == 1 else Annotation(None, text=text)
+    if isinstance(given, typing.ForwardRef):
+        return _of_text(given.__forward_arg__, names)
+    inside = get_args(given)
+    item = _name(inside[0]) if inside and isinstance(inside[0], type) else None
+    return Annotation(_name(given if origin is None else origin), item, text)
 
 
-def frame_of(names: Sequence[str] | None) -> Frame | None:
-    """The frame that an annotation asks for, Spark's if it does not say; None if it is no frame.
+def _name(kind: Any) -> str | None:
+    """The name of a type by which others know it.
 
-    >>> frame_of(("polars.LazyFrame",)), frame_of(("builtins.int",)), frame_of(None)
-    ('lazy', None, 'spark')
+    >>> _name(str), _name(datetime.date), _name(ast.AST)
+    ('str', 'datetime.date', 'ast.AST')
     """
-    if not names or any(name in _ANY for name in names):
+    name = getattr(kind, "__qualname__", None) or getattr(kind, "__name__", None)
+    if name is None:
+        return None
+    module = str(kind.__module__)
+    if module == "builtins":
+        return str(name)
+    return _SHORT.get((module.partition(".")[0], name), f"{module}.{name}")
+
+
+def frame_of(said: Annotation | None) -> Frame | None:
+    """The frame that an annotation asks for, Spark's if it does not say; None if it is no frame."""
+    if said is None or said.name in ANYTHING:
         return "spark"
-    for name in names:
-        parts = name.split(".")
-        found = _FRAMES.get((parts[0], parts[-1]))
-        if found is not None:
-            return found
-    return None
+    return said.frame
 
 
-def misfit(what: Injection, names: Sequence[str] | None) -> str | None:
-    """The type of what is injected, if an annotation says that it is another.
-
-    >>> misfit("partition", ("builtins.int",)), misfit("partitions", ("builtins.list",))
-    ('str', None)
-    """
-    if not names:
+def misfit(what: Injection, said: Annotation | None) -> str | None:
+    """The type of what the run gives, if an annotation says that it is another."""
+    if said is None:
         return None
-    shown, fit = _WANTED[what]
-    good = any(name in _ANY or name.rpartition(".")[2] in fit for name in names)
-    return None if good else shown
+    other = said.name in KNOWN and said.name not in TYPES[what]
+    wrong_item = what == "partitions" and said.item in KNOWN - {"str"}
+    return WRITTEN[what] if other or wrong_item else None
 
 
-def argument_type_of(names: Sequence[str] | None) -> str | None:
+def unlike_argument(type_: str, said: Annotation | None) -> str | None:
+    """The type of an argument's values, if an annotation says that it is another."""
+    accepted = argument_types(type_)
+    other = said is not None and said.name in KNOWN and said.name not in accepted
+    return accepted[0].rpartition(".")[2] if other else None
+
+
+def argument_type_of(said: Annotation) -> str | None:
     """The type of an argument that an annotation says; None if there is no such type."""
-    if not names:
-        return "string"
-    found = [_ARGUMENTS.get(name.rpartition(".")[2]) for name in names]
-    return found[0] if len(found) == 1 else None
+    return "string" if said.name in ANYTHING else _ARGUMENTS.get(said.name or "")
+
+
+def type_of(value: object) -> str | None:
+    """The type of an argument that has a default and no annotation."""
+    return _ARGUMENTS.get(_name(type(value)) or "")
 
 
 def text_of(value: object) -> str | None:
@@ -157,6 +136,9 @@ def text_of(value: object) -> str | None:
             return None
 
 
-def type_of(value: object) -> str | None:
-    """The type of an argument that has a default and no annotation."""
-    return _ARGUMENTS.get(type(value).__name__)
+def listed(what: str, names: Iterable[str]) -> str:
+    """
+    >>> listed("it takes", ["a", "b"]), listed("it takes", [])
+    ('it takes a, b', 'it takes none')
+    """
+    return f"{what} {', '.join(names) or 'none'}"

@@ -220,7 +220,7 @@ class _Reader:
             body=body,
             call=call,
             assets={name: asset for name, asset in self.assets.items() if name != task.name},
-            arguments={name: argument.required for name, argument in top.arguments.items()},
+            arguments={name: argument.type for name, argument in top.arguments.items()},
             partitioning=top.rule,
             source=known[0] if known is not None else None,
             at_call=lambda what, remedy: faults.at(call.file, call.line, what, remedy),

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tranche.script.python_names import PythonNames, names_of
+
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _IGNORED = (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER)
@@ -37,29 +39,20 @@ class Source:
         }
 
     @cached_property
-    def imports(self) -> dict[str, str]:
-        """What each name stands for that is imported anywhere in the file."""
-        found: dict[str, str] = {}
+    def names(self) -> PythonNames:
+        """What names stand for in the file, also those that are imported within functions."""
+        found = names_of(self.tree)
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                for each in node.names:
-                    top = each.name.partition(".")[0]
-                    found[each.asname or top] = each.name if each.asname else top
-            elif isinstance(node, ast.ImportFrom) and node.module is not None:
-                for each in node.names:
-                    found[each.asname or each.name] = f"{node.module}.{each.name}"
-                    if (node.module, each.name) == ("tranche", "*"):
-                        found |= {name: f"tranche.{name}" for name in ("job", "task")}
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                inner = names_of(ast.Module([node], []))
+                found.imported = inner.imported | found.imported
+        if found.imported.pop("*", None) == "tranche.*":
+            found.imported |= {name: f"tranche.{name}" for name in ("job", "task")}
         return found
 
     def dotted(self, node: ast.expr) -> str | None:
         """The whole name that an expression is, with what was imported spelled out."""
-        if isinstance(node, ast.Name):
-            return self.imports.get(node.id, node.id)
-        if isinstance(node, ast.Attribute):
-            before = self.dotted(node.value)
-            return None if before is None else f"{before}.{node.attr}"
-        return None
+        return self.names.full(node)
 
     def code(self, node: ast.AST) -> str:
         """The words of a piece of code; comments and blank lines are none."""

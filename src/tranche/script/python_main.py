@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Final, get_args
+from typing import Final
 
 from tranche.errors import Fault, Place
 from tranche.model.argument import Argument
@@ -24,52 +24,9 @@ from tranche.script.python_names import (
     PythonNames,
     in_scope,
 )
+from tranche.script.python_types import INJECTED, KNOWN, TYPES, WRITTEN, argument_types
 
 MAIN = "main"
-_INJECTED: Final[tuple[Injection, ...]] = get_args(Injection)
-_LISTS = frozenset(
-    {
-        *("list", "typing.List", "typing.Sequence", "typing.Iterable", "typing.Collection"),
-        *(f"collections.abc.{name}" for name in ("Sequence", "Iterable", "Collection")),
-    }
-)
-_TYPES: Final[Mapping[Injection, frozenset[str]]] = {
-    "spark": frozenset(
-        f"pyspark.sql.{name}"
-        for name in ("SparkSession", "session.SparkSession", "connect.session.SparkSession")
-    ),
-    "partition": frozenset({"str"}),
-    "partitions": _LISTS,
-    "window": frozenset({"tranche.Window"}),
-    "logical_date": frozenset({"datetime.datetime", "datetime.date"}),
-    "run": frozenset({"tranche.CurrentRun"}),
-}
-_WRITTEN: Final[Mapping[Injection, str]] = {
-    "spark": "SparkSession",
-    "partition": "str",
-    "partitions": "list[str]",
-    "window": "tranche.Window",
-    "logical_date": "datetime",
-    "run": "tranche.CurrentRun",
-}
-_OF_ARGUMENTS: Final = {
-    "string": ("str",),
-    "boolean": ("bool",),
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), ("int", "float")),
-    **dict.fromkeys(("float", "double"), ("float",)),
-    "date": ("datetime.date",),
-    **dict.fromkeys(("timestamp", "timestamp_ntz"), ("datetime.datetime", "datetime.date")),
-}
-_KNOWN = frozenset(
-    {
-        *("str", "int", "float", "bool", "bytes", "dict", "list", "tuple", "set", "frozenset"),
-        *("datetime.date", "datetime.datetime", "datetime.time", "datetime.timedelta"),
-        *("decimal.Decimal", "pathlib.Path"),
-        *FRAMES,
-        *(name for names in _TYPES.values() for name in names),
-    }
-)
-"""Types of which it is known what they are not."""
 _OF_PAYLOADS = frozenset({"str", "int", "float", "bool", "dict", "list"})
 FILE_ENDINGS: Final = ("json", "csv", "parquet")
 
@@ -114,7 +71,7 @@ class MainReader:
         """Its rows are to be written, so it must return some. A decorator may see to that."""
         said = self.names.annotation(function.returns)
         within = list(in_scope(function))
-        if said is not None and (said.text == "None" or said.name in _KNOWN - set(FRAMES)):
+        if said is not None and (said.text == "None" or said.name in KNOWN - set(FRAMES)):
             what = f"{MAIN} returns {said.text}, and its rows are to be written"
         elif any(isinstance(each, ast.Yield | ast.YieldFrom) for each in within):
             what = f"{MAIN} yields its rows, and they are written as one frame"
@@ -152,7 +109,7 @@ class MainReader:
         for argument in self.annotations.arguments:
             if argument.name == name:
                 return self.argument(parameter, argument, said)
-        for what in _INJECTED:
+        for what in INJECTED:
             if what == name:
                 return self.injected(parameter, what, said)
         assets = self.assets().get(name, [])
@@ -171,7 +128,7 @@ class MainReader:
         return None
 
     def argument(self, parameter: ast.arg, argument: Argument, said: Annotation | None) -> Value:
-        accepted = _OF_ARGUMENTS.get(argument.type, ("decimal.Decimal",))
+        accepted = argument_types(argument.type)
         what = f"${argument.name} ({argument.type})"
         self.check(parameter, said, frozenset(accepted), what, accepted[0])
         return Passed(argument.name)
@@ -190,9 +147,9 @@ class MainReader:
                 f"{MAIN} takes {what!r}, and {rule.kind} keys have no time",
                 "take partition instead",
             )
-        self.check(parameter, said, _TYPES[what], what, _WRITTEN[what])
-        if what == "partitions" and said is not None and said.item in _KNOWN - {"str"}:
-            self.mistyped(parameter, said, what, _WRITTEN[what])
+        self.check(parameter, said, TYPES[what], what, WRITTEN[what])
+        if what == "partitions" and said is not None and said.item in KNOWN - {"str"}:
+            self.mistyped(parameter, said, what, WRITTEN[what])
         return Injected(what)
 
     def loaded(self, parameter: ast.arg, asset: AssetUri, said: Annotation | None) -> Value | None:
@@ -217,7 +174,7 @@ class MainReader:
         written: str,
     ) -> None:
         """A type that is known to be another one is a fault; one that is not known may be right."""
-        if said is not None and said.name in _KNOWN and said.name not in accepted:
+        if said is not None and said.name in KNOWN and said.name not in accepted:
             self.mistyped(parameter, said, what, written)
 
     def mistyped(self, parameter: ast.arg, said: Annotation, what: str, written: str) -> None:
@@ -247,7 +204,7 @@ class MainReader:
 
     def known(self) -> list[str]:
         arguments = [argument.name for argument in self.annotations.arguments]
-        return [*_INJECTED, *arguments, *self.assets()]
+        return [*INJECTED, *arguments, *self.assets()]
 
     def hint(self, name: str) -> str:
         near = get_close_matches(name, self.known(), n=1, cutoff=0.7)
