@@ -155,8 +155,8 @@ class Binding:
         wanted = unlike_argument(type_, annotation_of(parameter, self.source))
         if wanted is not None:
             self.at_task(
-                f"the parameter {parameter.name!r} gets the argument {argument!r}, which is a"
-                f" {wanted}, and is annotated as {_shown(parameter)}",
+                f"the parameter {parameter.name!r} gets the argument {argument!r}, which is of the"
+                f" type {wanted}, and is annotated as {_shown(parameter)}",
                 f"annotate it as {wanted}, or change the type of the job's argument",
             )
         return Passed(argument)

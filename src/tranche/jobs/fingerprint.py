@@ -40,7 +40,8 @@ def _text(function: Callable[..., Any], sources: Sources) -> list[str]:
     decorators = [each for each in node.decorator_list if not _is_task(source, each)]
     # Of the arguments, only defaults count: what each gets stands in the code's parameters.
     defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each is not None]
-    return [source.code(each) for each in (*decorators, *defaults, *_body(node))]
+    pieces: list[ast.stmt | ast.expr] = [*decorators, *defaults, *_body(node)]
+    return [source.code(each) for each in pieces]
 
 
 def _body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:

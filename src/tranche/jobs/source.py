@@ -54,9 +54,9 @@ class Source:
         """The whole name that an expression is, with what was imported spelled out."""
         return self.names.full(node)
 
-    def code(self, node: ast.AST) -> str:
+    def code(self, node: ast.stmt | ast.expr) -> str:
         """The words of a piece of code; comments and blank lines are none."""
-        segment = ast.get_source_segment(self.text, node, padded=True) or ""
+        segment = self._segment(node)
         try:
             tokens = list(tokenize.generate_tokens(io.StringIO(_dedented(segment)).readline))
         except (tokenize.TokenError, IndentationError):
@@ -66,6 +66,19 @@ class Source:
             for token in tokens
             if token.type not in _IGNORED
         )
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        # Positions in a tree count bytes.
+        return self.text.encode().splitlines(keepends=True)
+
+    def _segment(self, node: ast.stmt | ast.expr) -> str:
+        """The text of a piece of code, with its first line where it stands."""
+        end = node.end_lineno or node.lineno
+        lines = self._lines[node.lineno - 1 : end]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = b" " * node.col_offset + lines[0][node.col_offset :]
+        return b"".join(lines).decode()
 
 
 @dataclass(eq=False, slots=True)

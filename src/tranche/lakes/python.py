@@ -23,6 +23,7 @@ from tranche.errors import (
     SourceMissing,
     TrancheError,
 )
+from tranche.jobs import registry
 from tranche.jobs.calling import Call, called_with_files
 from tranche.jobs.conversion import converted, returned_kind
 from tranche.jobs.importing import function_of, imported
@@ -39,7 +40,7 @@ from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Step
 from tranche.model.project import Settings
 from tranche.model.storage import filled, takes_key
-from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN
+from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Work, Written
 from tranche.script.binding import escaped_path
 
@@ -77,7 +78,7 @@ class CodeExecution(Execution):
         made = self.step.script.annotations.materialize
         if self.step.is_range:
             self.check_range()
-        if made is None or not self.step.script.managed:
+        if made is None or not self.step.script.managed or isinstance(made.strategy, Nothing):
             for table in self.loaded_tables():
                 self.located(self.code.line, partial(self.pinned_rows, table))
             return Staged(sources=self.sources)
@@ -104,6 +105,8 @@ class CodeExecution(Execution):
         if made is None:
             number = len(self.result.values) if self.result is not None else None
             return Written(rows=number, result=self.result)
+        if isinstance(made.strategy, Nothing):
+            return Written(result=self.result)
         written = self.manual(made)
         if written.snapshot is not None:
             return written
@@ -146,7 +149,11 @@ class CodeExecution(Execution):
         module = imported(self.settings.root, script.path)
         # No worker of Spark could import it by its name.
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-        function = function_of(module, self.code, script.path)
+        function = (
+            function_of(module, self.code, script.path)
+            if script.job is None
+            else registry.function_of(script, self.settings.root)
+        )
         call = Call(
             code=self.code,
             path=script.path,

@@ -27,7 +27,7 @@ def read_job_file(file: Path, path: str, settings: Settings) -> JobsRead | None:
     from tranche.jobs.source import Source
     from tranche.script.lakes import Lakes
 
-    source = Source(text)
+    source = Source(text.removeprefix("\ufeff"))
     try:
         if not defines_jobs(source):
             return None

@@ -135,6 +135,15 @@ def test_a_header_and_jobs_exclude_each_other(folder: Folder) -> None:
     ]
 
 
+def test_texts_of_other_systems(folder: Folder) -> None:
+    text = "\ufeff" + sales().replace("return 1", 'return "größe", 1').replace("\n", "\r\n")
+    file = folder.root / "pipelines" / "shop.py"
+    file.write_bytes(text.encode())
+    windows = folder.script("sales.extract")
+    file.write_bytes(text.replace("\r\n", "\n").encode())
+    assert folder.script("sales.extract").fingerprint == windows.fingerprint
+
+
 def test_comments_of_files_of_jobs_are_prose(folder: Folder) -> None:
     folder.write("shop.py", "# on weekdays\n# reads orders\n" + sales())
     assert len(folder.sound().scripts) == 2
