@@ -115,13 +115,13 @@ def define(task: Task) -> None:
         body.defined.append(task)
 
 
-def run_body(job: Job, arguments: Mapping[str, Given]) -> tuple[Body, Exception | None]:
+def run_body(job: Job, arguments: Mapping[str, Given]) -> tuple[Body, BaseException | None]:
     """Runs the body of a job once, to see which tasks it calls; and what went wrong, if it did."""
     body = Body(job)
     token = _BODY.set(body)
     try:
         job.function(**arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return body, error
     finally:
         _BODY.reset(token)

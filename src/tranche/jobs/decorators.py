@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
+from tranche.errors import TaskMisused
 from tranche.jobs.cron import Cron
 from tranche.jobs.declared import (
     JOB,
@@ -88,6 +90,7 @@ def _task(
     all_partitions: Any = False,
     retry: Any = None,
 ) -> Callable[..., Any]:
+    _check("task", function)
     declared = Task(
         function=function,
         name=name or function.__name__,
@@ -154,6 +157,7 @@ def _job(
     limit: Any = None,
     tags: Any = (),
 ) -> Callable[..., Any]:
+    _check("job", function)
     declared = Job(
         function=function,
         name=name or function.__name__,
@@ -167,6 +171,12 @@ def _job(
     declare(declared)
     setattr(function, JOB, declared)
     return function
+
+
+def _check(what: str, function: object) -> None:
+    """Whatever is wrong with a function is told later; of anything else there is no line to tell."""
+    if not callable(function) or not inspect.isfunction(inspect.unwrap(function)):
+        raise TaskMisused(f"@{what} stands above {function!r}", "put it above a def")
 
 
 __all__ = ["job", "task"]

@@ -44,7 +44,7 @@ class Faults:
             self.of(function, first_line_of(function), f"{about}{error.what}", error.remedy)
         return None
 
-    def raised(self, name: str, function: Callable[..., Any], error: Exception) -> None:
+    def raised(self, name: str, function: Callable[..., Any], error: BaseException) -> None:
         """What the body of a job raised, at the line where it did."""
         file, line, traceback = file_of(function), first_line_of(function), error.__traceback__
         while traceback is not None:

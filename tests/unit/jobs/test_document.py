@@ -322,6 +322,13 @@ def test_a_range_ends_with_the_last_complete_period_in_its_time_zone() -> None:
     assert backfill(of(lagging), at=late)[-1] == "2024-01-02"
 
 
+def test_the_latest_keys_may_come_first() -> None:
+    found = backfill(
+        of(Daily(start="2024-01-01")), start="2024-01-01", end="2024-01-03", reverse=True
+    )
+    assert found == ["2024-01-03", "2024-01-02", "2024-01-01"]
+
+
 def test_static_keys_have_no_range() -> None:
     # There it has no effect; here it is refused, since nobody can mean it.
     with pytest.raises(UsageError, match="static keys have no order"):

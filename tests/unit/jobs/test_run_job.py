@@ -30,7 +30,7 @@ from tranche import (
     job,
     task,
 )
-from tranche.errors import ArgumentRejected, KeyRejected, MergeRejected, UsageError
+from tranche.errors import ArgumentRejected, KeyRejected, MergeRejected, TaskMisused, UsageError
 from tranche.testing import MemoryEngine, run_job
 
 if TYPE_CHECKING:
@@ -68,6 +68,16 @@ def test_a_job_is_a_function_too() -> None:
 
     assert sales() == 2
     assert called == ["one"]
+
+
+@pytest.mark.parametrize("decorator", [task, job, task(retry=1), job(tags="a")])
+@pytest.mark.parametrize("thing", [1, print, str, lambda: 1])
+def test_what_decorators_stand_above(decorator: Any, thing: Any) -> None:
+    if getattr(thing, "__name__", "") == "<lambda>":
+        assert decorator(thing)() == 1
+        return
+    with pytest.raises(TaskMisused, match="put it above a def"):
+        decorator(thing)
 
 
 def test_tasks_may_stand_outside_of_jobs() -> None:

@@ -12,10 +12,13 @@ import pandas as pd
 
 from tranche import Daily, job, task
 from tranche.model.event import Event
+from tranche.model.plan import Request
 from tranche.model.project import Project
+from tranche.planning.plan import build_plan
 from tranche.planning.tick import Triggers
+from tranche.script.ranges.ranged import only_key_by_key
 from tranche.script.schedules import moved
-from tranche.testing import run_job
+from tranche.testing import MemoryStore, run_job
 
 from .conftest import Folder
 from .scene import Scene
@@ -112,3 +115,83 @@ def test_an_interrupt_ends_keys_that_run_at_once() -> None:
     ended = list(done["work"].keys.values())
     assert ended.count("cancelled") >= 16
     assert set(ended) <= {"succeeded", "cancelled"}
+
+
+UNPARTITIONED = """
+from tranche import *
+
+@job(schedule=Cron("0 6 * * *"))
+def nightly():
+    @task
+    def clean() -> None: ...
+
+    @task
+    def report(cleaned) -> None: ...
+
+    report(clean())
+"""
+
+
+def test_a_job_without_partitions_runs_by_its_schedule(folder: Folder) -> None:
+    scene = Scene(folder.write("shop.py", UNPARTITIONED).sound(), NOON)
+    assert scene.at(datetime(2024, 1, 15, 13, tzinfo=UTC)) == {}
+    nightly = {"nightly.clean": [(None,)], "nightly.report": [(None,)]}
+    assert scene.at(datetime(2024, 1, 16, 7, tzinfo=UTC)) == nightly
+
+
+TENANTS = """
+from tranche import *
+
+@job(partitioning=Dynamic("$.tenant"), schedule=Asset("lake://main/orders"))
+def tenants():
+    @task
+    def extract(partition) -> None: ...
+
+    @task
+    def report(extracted, partition) -> None: ...
+
+    report(extract())
+"""
+
+
+def test_keys_of_payloads_go_through_a_job(folder: Folder) -> None:
+    scene = Scene(folder.write("shop.py", TENANTS).sound(), NOON)
+    told = Event(
+        id="e1", asset="lake://main/orders", partition=None, at=NOON, payload={"tenant": "acme"}
+    )
+    scene.store.emit(told)
+    assert scene.at(NOON) == {"tenants.extract": [("acme",)], "tenants.report": [("acme",)]}
+
+
+def test_scripts_and_jobs_wait_for_each_other(folder: Folder) -> None:
+    folder.write(
+        "raw.sql",
+        "-- pipeline\n-- partitioned daily\n-- materialize lake://main/orders\nSELECT 1 AS a",
+    )
+    folder.write("shop.py", JOINED)
+    folder.write(
+        "after.sql",
+        "-- pipeline\n-- on lake://main/sales.both\n-- partitioned daily\n"
+        "-- materialize lake://main/after\nSELECT 1 AS a",
+    )
+    folder.write("told.sql", "-- pipeline\n-- on job://nightly/report\nSELECT 1 AS a")
+    folder.write("night.py", UNPARTITIONED)
+    project = folder.sound()
+    plan = build_plan(
+        project,
+        Request(target="raw", fire_time=NOON, partition="2024-01-14"),
+        MemoryStore(),
+        only_key_by_key,
+    )
+    assert [step.script.name for step in plan.steps] == [
+        "raw",
+        "sales.left",
+        "sales.right",
+        "sales.both",
+        "after",
+    ]
+    assert {step.partition for step in plan.steps} == {"2024-01-14"}
+    plan = build_plan(
+        project, Request(target="nightly", fire_time=NOON), MemoryStore(), only_key_by_key
+    )
+    assert [step.script.name for step in plan.steps] == ["nightly.clean", "nightly.report", "told"]

@@ -12,7 +12,6 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token
 from sqlglot.tokenizer_core import TokenType as T
 
-from tranche.model.code import Code, Injected
 from tranche.model.script import Script
 from tranche.model.statement import (
     ArgumentHole,
@@ -129,7 +128,7 @@ def only_key_by_key(script: Script) -> str | None:
     """Why the keys of a script are run one by one, as far as its text tells; None if they are not."""
     made = script.annotations.materialize
     if script.code is not None and not script.code.takes_ranges:
-        return _one_key(script.code)
+        return f"{script.code.function} takes one key; let it take partitions: list[str] instead"
     if script.code is not None and script.code.takes_payload:
         return "a payload is of one key"
     if script.code is None and (script.query is None or made is None or not script.managed):
@@ -145,14 +144,6 @@ def only_key_by_key(script: Script) -> str | None:
         if any(_is_key(part, typed) for part in _all_parts(statement)):
             return "a setup statement takes the key"
     return ranged(script.query, typed).reason
-
-
-def _one_key(code: Code) -> str:
-    asked = [p.value.what for p in code.parameters if isinstance(p.value, Injected)]
-    one = next((what for what in ("partition", "window", "logical_date") if what in asked), None)
-    if one is not None:
-        return f"{code.function} takes one key; let it take partitions: list[str] instead"
-    return f"{code.function} takes no partitions, so that it is called for each key"
 
 
 def _all_parts(statement: Statement) -> Iterator[Part]:
