@@ -31,7 +31,7 @@ from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.model.argument import value_of
-from tranche.model.asset import FileSet, LakeTable
+from tranche.model.asset import AssetUri, FileSet, LakeTable
 from tranche.model.code import Code, Loaded
 from tranche.model.explanation import SentStatement
 from tranche.model.partitioning import time_of
@@ -119,12 +119,23 @@ class CodeExecution(Execution):
     def files_digest(self) -> str:
         """What tells the files of this attempt from those of others.
 
-        Where the code wrote by other means than ours, nobody knows what: it counts as other files.
+        Where the code wrote something by other means than ours, nobody knows what: it counts as
+        other files.
         """
-        if not self.files_written:
+        if not all(map(self.is_noted, self.step.script.writes)):
             return f"attempt {self.work.attempt.id}"
         parts = "\n".join(f"{path} {digest}" for path, digest in sorted(self.files_written.items()))
         return f"files {hashlib.sha256(parts.encode()).hexdigest()[:32]}"
+
+    def is_noted(self, asset: AssetUri) -> bool:
+        """Whether it is known what was written to an asset."""
+        if not isinstance(asset, FileSet):
+            return False
+        each, storage = [asset], self.settings.storage
+        if takes_key(asset):
+            rule = self.step.script.partitioning
+            each = [filled(asset, rule, key) for key in self.step.keys if key is not None]
+        return bool(each) and all(storage.path(one) in self.files_written for one in each)
 
     def close(self) -> None:
         super().close()
