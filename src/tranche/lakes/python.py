@@ -325,8 +325,22 @@ def in_words(act: Callable[[], Any], settings: Settings, *, debug: bool = False)
         if debug and cause is not None:
             traceback.print_exception(cause, file=sys.stderr)
         error.what = scrubbed(error.what, settings.secrets)
-        if isinstance(cause, Exception) and comes_from_spark(cause):
+        if isinstance(cause, Exception) and is_of_spark(cause):
             told: TrancheError = explained(cause, secrets=settings.secrets)
             told.place = error.place
             raise told from cause
         raise
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Whether Spark raised an exception that came out of a user's code.
+
+    A connection that broke may be one to anything; that of Spark breaks within its own code.
+    """
+    if not isinstance(error, ConnectionError):
+        return comes_from_spark(error)
+    deepest = error.__traceback__
+    while deepest is not None and deepest.tb_next is not None:
+        deepest = deepest.tb_next
+    module = "" if deepest is None else str(deepest.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in ("py4j", "pyspark", "grpc")
