@@ -122,7 +122,7 @@ def _put_back(name: str, before: ModuleType | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Imports:
-    """How a script imports: from its own folder and its project first."""
+    """How a script imports: also from its own folder and its project."""
 
     root: Path
     folder: Path
@@ -143,7 +143,8 @@ class _Imports:
             added = [path for path in dict.fromkeys(paths) if path not in sys.path]
             hidden = {name: sys.modules[name] for name in known.modules if name in sys.modules}
             before = set(sys.modules) - hidden.keys()
-            sys.path[:0] = added
+            # Behind all else: a script called json.py must not stand in for what libraries import.
+            sys.path += added
             sys.modules.update(known.modules)
             if added:
                 # A file that was written a moment ago is there.

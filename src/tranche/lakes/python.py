@@ -32,7 +32,7 @@ from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.model.argument import value_of
-from tranche.model.asset import FileSet, JobTask, LakeTable
+from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
 from tranche.model.explanation import SentStatement
 from tranche.model.partitioning import time_of
@@ -122,12 +122,23 @@ class CodeExecution(Execution):
     def files_digest(self) -> str:
         """What tells the files of this attempt from those of others.
 
-        Where the code wrote by other means than ours, nobody knows what: it counts as other files.
+        Where the code wrote something by other means than ours, nobody knows what: it counts as
+        other files.
         """
-        if not self.files_written:
+        if not all(map(self.is_noted, self.step.script.writes)):
             return f"attempt {self.work.attempt.id}"
         parts = "\n".join(f"{path} {digest}" for path, digest in sorted(self.files_written.items()))
         return f"files {hashlib.sha256(parts.encode()).hexdigest()[:32]}"
+
+    def is_noted(self, asset: AssetUri) -> bool:
+        """Whether it is known what was written to an asset."""
+        if not isinstance(asset, FileSet):
+            return False
+        each, storage = [asset], self.settings.storage
+        if takes_key(asset):
+            rule = self.step.script.partitioning
+            each = [filled(asset, rule, key) for key in self.step.keys if key is not None]
+        return bool(each) and all(storage.path(one) in self.files_written for one in each)
 
     def close(self) -> None:
         super().close()
@@ -325,8 +336,22 @@ def in_words(act: Callable[[], Any], settings: Settings, *, debug: bool = False)
         if debug and cause is not None:
             traceback.print_exception(cause, file=sys.stderr)
         error.what = scrubbed(error.what, settings.secrets)
-        if isinstance(cause, Exception) and comes_from_spark(cause):
+        if isinstance(cause, Exception) and is_of_spark(cause):
             told: TrancheError = explained(cause, secrets=settings.secrets)
             told.place = error.place
             raise told from cause
         raise
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Whether Spark raised an exception that came out of a user's code.
+
+    A connection that broke may be one to anything; that of Spark breaks within its own code.
+    """
+    if not isinstance(error, ConnectionError):
+        return comes_from_spark(error)
+    deepest = error.__traceback__
+    while deepest is not None and deepest.tb_next is not None:
+        deepest = deepest.tb_next
+    module = "" if deepest is None else str(deepest.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in ("py4j", "pyspark", "grpc")

@@ -54,6 +54,13 @@ def test_modules_beside_it_and_of_the_project_are_found(tmp_path: Path) -> None:
     assert sys.path == paths
 
 
+def test_a_script_does_not_stand_in_for_what_is_installed(tmp_path: Path) -> None:
+    found = module(
+        tmp_path, "pipelines/colorsys.py", "import colorsys\nhls = colorsys.rgb_to_hls\n"
+    )
+    assert found.hls(0, 0, 0) == (0.0, 0.0, 0.0)
+
+
 def test_projects_and_folders_do_not_mix(tmp_path: Path) -> None:
     found = []
     for root, folder in (("one", "a"), ("one", "b"), ("two", "a")):
