@@ -23,14 +23,14 @@ def defines_jobs(source: Source) -> bool:
         isinstance(node, ast.Name | ast.Attribute)
         and isinstance(node.ctx, ast.Load)
         and source.dotted(node) in _JOB
-        for node in ast.walk(source.tree)
+        for node in source.nodes
     )
 
 
 def declared_names(source: Source) -> tuple[str, ...]:
     """The names of jobs and tasks that a file would have, as far as its syntax tells."""
     found: dict[str, None] = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.FunctionDef) or not _is(source, node, _JOB):
             continue
         job = _name(source, node)

@@ -30,11 +30,16 @@ class Source:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All that stands in the file."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def definitions(self) -> dict[tuple[str, int], Definition]:
         """The functions by name and first line, which is that of the first decorator."""
         return {
             (node.name, first_line(node)): node
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, Definition)
         }
 
@@ -42,7 +47,7 @@ class Source:
     def names(self) -> PythonNames:
         """What names stand for in the file, also those that are imported within functions."""
         found = names_of(self.tree)
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 inner = names_of(ast.Module([node], []))
                 found.imported = inner.imported | found.imported

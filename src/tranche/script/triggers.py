@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import cast
 
 from croniter import CroniterError, croniter
@@ -89,6 +90,7 @@ def _schedule(words: Words, line: int) -> OnSchedule:
     return OnSchedule(cron, tz, int(offset), cast("Catchup | None", catchup), line)
 
 
+@lru_cache(maxsize=256)
 def is_cron(text: str) -> bool:
     """Whether a text is a cron that fires some day."""
     fields = text.split()
