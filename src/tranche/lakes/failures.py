@@ -77,7 +77,7 @@ def explained(
     text = str(error)
     condition = error.getCondition() if isinstance(error, PySparkException) else None
     failure = _classified(error, condition, text, path)
-    failure.what = _scrubbed(failure.what, secrets)
+    failure.what = scrubbed(failure.what, secrets)
     failure.place = _place(text, path, line)
     return failure
 
@@ -165,7 +165,8 @@ def _plain(words: str) -> str:
     return _STATE.sub("", _NOISE.sub("", first)).rstrip(". ")
 
 
-def _scrubbed(text: str, secrets: Iterable[str]) -> str:
+def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """A text that shows no secret and is not too long."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
