@@ -21,6 +21,7 @@ from tranche.model.rows import Rows
 from tranche.model.run import (
     Attempt,
     Claim,
+    KeyParts,
     Materialization,
     Outcome,
     PartitionState,
@@ -54,6 +55,9 @@ class Work:
 
     standing: Mapping[str, Materialization] = field(default_factory=dict)
     """Of a slice of several keys, the latest success of each that was there before."""
+
+    parts: Mapping[str, Mapping[str | None, tuple[str, ...]]] = field(default_factory=dict)
+    """By asset: the parts that keys of it were written to, of what it reads and of its own."""
 
     @property
     def compares(self) -> bool:
@@ -110,6 +114,8 @@ class Written:
     columns: Columns = ()
     keys: Mapping[str, WrittenKey] = field(default_factory=dict)
     """Each key of a slice of several that was published."""
+    parts: Mapping[str | None, tuple[str, ...]] | None = None
+    """The parts that each key was written to, where columns of the rows say which."""
     result: Rows | None = None
     """The rows of a script that materializes nothing."""
 
@@ -323,6 +329,11 @@ class StateReader(StoryReader, Protocol):
         """The tests of an entry that something violated, with their samples."""
         ...
 
+    def parts(self, asset: str, keys: Sequence[str | None]) -> Mapping[str | None, tuple[str, ...]]:
+        """The parts of a table that each of these keys was the last to be written to, sorted; keys
+        without any are missing."""
+        ...
+
     def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
         """Keys of an asset whose slice is provisional, in no order."""
         ...
@@ -533,8 +544,10 @@ class StateStore(StateReader, Protocol):
         *,
         attempt: Attempt | None = None,
         columns: Columns = (),
+        parts: Sequence[KeyParts] = (),
     ) -> None:
         """Writes the step's outcome and its last attempt's, appends to the ledger and moves each
         key's latest state, all or nothing. Columns that differ from those of the latest version
-        become a new one."""
+        become a new one. Parts belong to the keys that were written to them together, and to
+        nobody else any more; what these keys had before is nobody's."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,14 +30,16 @@ from tranche.testing import MemoryStore
 _CONF = """\
 [spark]
 master = "local[2]"
+[spark.conf]
+"spark.driver.extraJavaOptions" = "-Xss4m"
+"spark.sql.shuffle.partitions" = 2
+"""
+_FORMATS = """\
 [lakes.main]
 [lakes.delta]
 format = "delta"
 [lakes.parquet]
 format = "parquet"
-[spark.conf]
-"spark.driver.extraJavaOptions" = "-Xss4m"
-"spark.sql.shuffle.partitions" = 2
 """
 _NUMBERS = itertools.count()
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
@@ -49,11 +51,28 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def engine(root: Path) -> Iterator[SparkEngine]:
-    engine = SparkEngine(parse_settings(_CONF, root, None, {}))
-    engine.start()
-    yield engine
-    engine.close()
+def engines(root: Path) -> Iterator[Callable[[str], SparkEngine]]:
+    """The engine with some settings; a process can have one Spark at a time."""
+    open_: dict[str, SparkEngine] = {}
+
+    def opened(settings: str) -> SparkEngine:
+        if settings not in open_:
+            for other in open_.values():
+                other.close()
+            open_.clear()
+            open_[settings] = SparkEngine(parse_settings(settings, root, None, {}))
+            open_[settings].start()
+        return open_[settings]
+
+    yield opened
+    for engine in open_.values():
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def engine(engines: Callable[[str], SparkEngine], request: pytest.FixtureRequest) -> SparkEngine:
+    """Tests of a module with `LAKES` have lakes of all formats, which changes what Spark loads."""
+    return engines(_CONF + _FORMATS if hasattr(request.module, "LAKES") else _CONF)
 
 
 @dataclass

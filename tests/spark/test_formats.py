@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 FORMATS = {"iceberg": "main", "delta": "delta", "parquet": "parquet"}
+LAKES = tuple(FORMATS.values())
 STRATEGIES = {
     "replace": "",
     "merge": " key=id",
@@ -124,7 +125,8 @@ def lived(life: Life) -> None:
     before = life.rows(2)
     assert failing.record.status == "failed" and "accepted_values" in str(failing.record.error)
     assert life.rows(2) == before and (7, "bad") not in life.rows(3)
-    assert life.put({8: "good"}, 3, "-- data_test accepted_values id = 1,2,3,8\n").tests
+    sound = life.put({8: "good"}, 3, "-- data_test accepted_values id = 1,2,3,8\n")
+    assert sound.record.status == "succeeded" and sound.tests, sound.record.error
     assert (8, "good") in life.rows(3)
     if life.sliced:
         several = life.put_range({5: "e"}, (4, 5, 6))

@@ -120,6 +120,18 @@ class Materialization:
     """Whether it was built without something that a link with a deadline had waited for."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeyParts:
+    """The parts of a table that a key was written to, where columns of its rows say which.
+
+    A part is the values of these columns, as JSON. What another key has written since is its own.
+    """
+
+    asset: str
+    partition: str | None
+    parts: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
     """Where one key of an asset stands now.

@@ -24,6 +24,7 @@ from tranche.model.rows import Rows
 from tranche.model.run import (
     Attempt,
     Claim,
+    KeyParts,
     Materialization,
     Outcome,
     Run,
@@ -242,6 +243,7 @@ class Attempts:
             rows=self.rows,
             past=ledger.past(self.step, self.store),
             standing=ledger.standing(self.step, self.store),
+            parts=ledger.parts(self.step, self.store),
         )
         result: StepResult | None = None
         try:
@@ -396,6 +398,10 @@ class Attempts:
             [*entries, *failed],
             attempt=replace(attempt, status="succeeded", finished_at=at),
             columns=written.columns,
+            parts=[
+                KeyParts(str(self.step.script.asset), key, parts)
+                for key, parts in (written.parts or {}).items()
+            ],
         )
         warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
         told = [*filter(self.is_foremost, entries), *failed]
@@ -478,11 +484,14 @@ class Attempts:
         *,
         attempt: Attempt | None = None,
         columns: Columns = (),
+        parts: Sequence[KeyParts] = (),
     ) -> None:
         # Of a step that goes on, only what is behind it is recorded.
         kept = replace(record, status="running") if self.partial else record
         insist(
-            lambda: self.store.finish_step(kept, entries, attempt=attempt, columns=columns),
+            lambda: self.store.finish_step(
+                kept, entries, attempt=attempt, columns=columns, parts=parts
+            ),
             self.sleep,
         )
 

@@ -174,6 +174,19 @@ def standing(step: Step, state: StateReader) -> Mapping[str, Materialization]:
     return {e.partition: e for e in state.entries(ids) if e.partition is not None}
 
 
+def parts(step: Step, state: StateReader) -> Mapping[str, Mapping[str | None, tuple[str, ...]]]:
+    """The parts that keys were written to: of what a task reads, and of its own asset."""
+    if step.script.job is None or step.restores is not None:
+        return {}
+    wanted: dict[str, set[str | None]] = {}
+    for needed in step.inputs:
+        wanted.setdefault(str(needed.asset), set()).add(needed.partition)
+    if step.script.asset is not None:
+        wanted[str(step.script.asset)] = set(step.keys)
+    found = {asset: state.parts(asset, sorted(keys, key=str)) for asset, keys in wanted.items()}
+    return {asset: known for asset, known in found.items() if known}
+
+
 def pinned_inputs(step: Step, state: StateReader) -> Inputs:
     """What each key is about to read, with the materialization that it has now."""
     pinned = {(given.asset, given.partition): given for given in step.pinned}

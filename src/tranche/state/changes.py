@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, case, insert, or_
+from sqlalchemy import Connection, Table, and_, case, delete, insert, or_
 
 from tranche.model.columns import Columns, SchemaVersion
-from tranche.model.run import Materialization
+from tranche.model.run import KeyParts, Materialization
 from tranche.state import queries
 from tranche.state.advisory import lock_in_transaction
 from tranche.state.forms import entry_json
+from tranche.state.keys import key_hash
 from tranche.state.rows import (
     ATTEMPT_COLUMNS,
     SUCCESS_COLUMNS,
@@ -23,7 +24,18 @@ from tranche.state.rows import (
     schema_of,
     use_rows,
 )
-from tranche.state.tables import materializations, partitions, schemas, staged, uses, violations
+from tranche.state.tables import (
+    materializations,
+    partitions,
+    parts,
+    schemas,
+    staged,
+    uses,
+    violations,
+)
+
+_AT_ONCE = 500
+"""How many values one statement has at most."""
 
 
 def append_to_log(
@@ -84,6 +96,35 @@ def note_uses(connection: Connection, entries: Sequence[Materialization]) -> Non
         where=statement.excluded.at > uses.c.at,
     )
     connection.execute(upsert, rows)
+
+
+def note_parts(connection: Connection, written: Sequence[KeyParts]) -> None:
+    """Gives parts to the keys that were written to them together; what these keys had before goes,
+    and nobody else has these parts any more."""
+    for asset in sorted({key.asset for key in written}):
+        own = [key for key in written if key.asset == asset]
+        taken = sorted({key_hash(part) for key in own for part in key.parts})
+        for column, hashes in (
+            (parts.c.partition_hash, sorted(key_hash(key.partition) for key in own)),
+            (parts.c.part_hash, taken),
+        ):
+            for start in range(0, len(hashes), _AT_ONCE):
+                some = column.in_(hashes[start : start + _AT_ONCE])
+                connection.execute(delete(parts).where(parts.c.asset == asset, some))
+        rows = [
+            {
+                "asset": asset,
+                "part_hash": key_hash(part),
+                "part": part,
+                "partition": key.partition,
+                "partition_hash": key_hash(key.partition),
+            }
+            for key in own
+            for part in set(key.parts)
+        ]
+        if rows:
+            upsert = insert_or(connection, parts).on_conflict_do_nothing()
+            connection.execute(upsert, sorted(rows, key=lambda row: str(row["part_hash"])))
 
 
 def note_columns(connection: Connection, captured: SchemaVersion) -> None:

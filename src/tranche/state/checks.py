@@ -22,7 +22,7 @@ from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
 from tranche.model.rows import Rows
-from tranche.model.run import Attempt, Claim, Input, Materialization, Run, StepRecord
+from tranche.model.run import Attempt, Claim, Input, KeyParts, Materialization, Run, StepRecord
 
 # Long enough for anyone, and short enough that PostgreSQL can index them together.
 LONGEST_ID = 200
@@ -255,6 +255,13 @@ def checked_materialization(entry: Materialization) -> Materialization:
         inputs=tuple(checked_input(given) for given in entry.inputs),
         tests=tuple(checked_test(result) for result in entry.tests),
         error=optional_readable(entry.error),
+    )
+
+
+def checked_parts(given: Sequence[KeyParts]) -> tuple[KeyParts, ...]:
+    return tuple(
+        KeyParts(checked_asset(key.asset), checked_key(key.partition), tuple(key.parts))
+        for key in given
     )
 
 

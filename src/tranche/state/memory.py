@@ -11,7 +11,7 @@ from tranche.errors import StateError
 from tranche.model.backfill import UNFINISHED, Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.pending import Reserved
-from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
+from tranche.model.run import Attempt, Claim, KeyParts, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
 from tranche.state import checks
 from tranche.state.memory_triggers import MemoryTriggers
@@ -283,11 +283,13 @@ class MemoryStore(MemoryTriggers):
         *,
         attempt: Attempt | None = None,
         columns: Columns = (),
+        parts: Sequence[KeyParts] = (),
     ) -> None:
         step = checks.checked_step(step)
         attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
         captured = checks.checked_capture(step, attempt, columns)
+        kept = checks.checked_parts(parts)
         with self._lock:
             known = self._step(step.run, step.position)
             if attempt is not None:
@@ -298,6 +300,7 @@ class MemoryStore(MemoryTriggers):
                 self._capture(captured)
             for entry in entries:
                 self._enter(entry)
+            self._give_parts(kept)
             ended = step.finished_at or (attempt.finished_at if attempt else None)
             made = [entry for entry in entries if entry.status == "succeeded"]
             places = {(entry.asset, entry.partition) for entry in made}

@@ -12,7 +12,7 @@ from datetime import datetime
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
-from tranche.model.run import Materialization, Outcome, PartitionState
+from tranche.model.run import KeyParts, Materialization, Outcome, PartitionState
 from tranche.state import checks
 from tranche.state.forms import violated
 
@@ -28,6 +28,8 @@ class MemoryLedger:
         self._samples: dict[str, dict[int, Rows]] = {}
         self._partitions: dict[tuple[str, str | None], PartitionState] = {}
         self._schemas: dict[str, list[SchemaVersion]] = {}
+        self._parts: dict[tuple[str, str | None], set[str]] = {}
+        """The parts that each key was the last to be written to."""
 
     def partition(self, asset: str, partition: str | None) -> PartitionState | None:
         with self._lock:
@@ -39,6 +41,25 @@ class MemoryLedger:
     ) -> Mapping[str | None, PartitionState]:
         found = {key: self.partition(asset, key) for key in keys}
         return {key: state for key, state in found.items() if state is not None}
+
+    def parts(self, asset: str, keys: Sequence[str | None]) -> Mapping[str | None, tuple[str, ...]]:
+        asset = checks.checked_asset(asset)
+        wanted = {checks.checked_key(key) for key in keys}
+        with self._lock:
+            return {
+                key: tuple(sorted(self._parts[asset, key]))
+                for key in wanted
+                if self._parts.get((asset, key))
+            }
+
+    def _give_parts(self, written: Sequence[KeyParts]) -> None:
+        """Nobody else has these parts any more."""
+        for key in written:
+            for (asset, _), theirs in self._parts.items():
+                if asset == key.asset:
+                    theirs -= set(key.parts)
+        for key in written:
+            self._parts[key.asset, key.partition] = set(key.parts)
 
     def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)

@@ -21,6 +21,7 @@ from tranche.state.tables import (
     claims,
     materializations,
     partitions,
+    parts,
     runs,
     schemas,
     staged,
@@ -110,6 +111,13 @@ def partition_of(asset: str, key: str | None) -> Select[Any]:
 def partitions_of(asset: str, hashes: Sequence[str]) -> Select[Any]:
     return select(*columns(partitions, PartitionState)).where(
         partitions.c.asset == asset, partitions.c.partition_hash.in_(hashes)
+    )
+
+
+def parts_of(asset: str, keys: Sequence[str]) -> Select[Any]:
+    """The parts of keys, which are given by their hashes."""
+    return select(parts.c.partition, parts.c.part).where(
+        parts.c.asset == asset, parts.c.partition_hash.in_(keys)
     )
 
 

@@ -161,6 +161,17 @@ class SqlReader:
                 found.update({state.partition: state for state in states})
         return found
 
+    def parts(self, asset: str, keys: Sequence[str | None]) -> Mapping[str | None, tuple[str, ...]]:
+        asset = checks.checked_asset(asset)
+        hashes = sorted({key_hash(checks.checked_key(key)) for key in keys})
+        found: dict[str | None, list[str]] = {}
+        with self._reading() as connection:
+            for start in range(0, len(hashes), _AT_ONCE):
+                question = queries.parts_of(asset, hashes[start : start + _AT_ONCE])
+                for row in connection.execute(question):
+                    found.setdefault(row.partition, []).append(row.part)
+        return {key: tuple(sorted(parts)) for key, parts in found.items()}
+
     def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         with self._reading() as connection:

@@ -17,7 +17,7 @@ from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.event import Event
 from tranche.model.pending import Pending, Reserved
-from tranche.model.run import Attempt, Claim, Materialization, Run, RunStatus, StepRecord
+from tranche.model.run import Attempt, Claim, KeyParts, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
 from tranche.state import checks, heard, pending_keys, queries, queued, tables, tokens
 from tranche.state.advisory import lock_in_transaction, share_in_transaction
@@ -25,6 +25,7 @@ from tranche.state.changes import (
     append_to_log,
     move_partitions,
     note_columns,
+    note_parts,
     note_staged,
     note_uses,
 )
@@ -164,11 +165,13 @@ class SqlStore(SqlReader):
         *,
         attempt: Attempt | None = None,
         columns: Columns = (),
+        parts: Sequence[KeyParts] = (),
     ) -> None:
         step = checks.checked_step(step)
         attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
         captured = checks.checked_capture(step, attempt, columns)
+        kept = checks.checked_parts(parts)
         values = row_of(step)
         started_at = values.pop("started_at")
         with self._writing() as connection:
@@ -182,6 +185,7 @@ class SqlStore(SqlReader):
             new = append_to_log(connection, entries)
             move_partitions(connection, new)
             note_uses(connection, new)
+            note_parts(connection, kept)
             # What failed may be tried again, by the run itself or by who takes it over.
             at = checks.as_utc(_end(step, attempt))
             made = [(e.asset, e.partition) for e in new if e.status == "succeeded"]

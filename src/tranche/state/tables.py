@@ -249,6 +249,20 @@ uses = Table(
     PrimaryKeyConstraint("asset", "snapshot"),
 )
 
+# The parts of tables that are laid out by columns of their rows, each with the keys that were
+# written to it last, together. A part is as long as its values are, so that its hash stands for it.
+parts = Table(
+    "parts",
+    metadata,
+    Column("asset", Name, nullable=False),
+    Column("part_hash", Name, nullable=False),
+    Column("part", Text, nullable=False),
+    Column("partition", Key, nullable=False),
+    Column("partition_hash", Name, nullable=False),
+    PrimaryKeyConstraint("asset", "part_hash", "partition_hash"),
+    Index("ix_parts_key", "asset", "partition_hash"),
+)
+
 schemas = Table(
     "schemas",
     metadata,

@@ -168,9 +168,11 @@ def call(session: SparkSession, table: LakeTable, procedure: str, arguments: str
     """What a procedure of Iceberg says of a table."""
     lake, schema, name = table.parts
     more = f", {arguments}" if arguments else ""
+    # Not bound: where parameters are bound late, a CALL has none. Addresses have no quotes.
+    named = f"{quoted_name(schema)}.{quoted_name(name)}"
+    assert not set(named) & {"'", "\\"}, f"{table} is no address"
     return session.sql(
-        f"CALL {quoted_name(lake)}.system.{procedure}(table => :table{more})",
-        args={"table": f"{quoted_name(schema)}.{quoted_name(name)}"},
+        f"CALL {quoted_name(lake)}.system.{procedure}(table => '{named}'{more})"
     ).collect()
 
 
