@@ -91,6 +91,11 @@ def _place(address: str, partition: str | None) -> tuple[str, Storage, Active | 
             f"{address} is a table, and no file",
             "a script reads tables by parameters and writes one by what main returns",
         )
+    if files.remote:
+        raise FileRejected(
+            f"{address} lies in a store that only Spark reaches",
+            "take spark and read it with that, or use s3:///… for the project's own storage",
+        )
     call = now_active()
     if takes_key(files):
         files = _of_key(files, partition, call)

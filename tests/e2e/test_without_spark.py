@@ -646,3 +646,23 @@ def test_a_rollback_says_what_it_would_do(shell: Shell) -> None:
     assert [(step["asset"], step["strategy"]) for step in plan["steps"]] == [
         ("lake://main/t", "rollback")
     ]
+
+
+def test_python_is_checked_without_being_imported(shell: Shell) -> None:
+    head = '# pipeline\n# partitioned dynamic key="$.tenant"\n'
+    body = 'raise SystemExit("imported")\n\n\ndef main(partition: str, tenant: str): ...\n'
+    shell.write("pipelines/good.py", f"{head}# writes s3:///{{partition}}.json\n{body}")
+    shell.write("pipelines/bad.py", f"{head}def main(partition: int): ...\n")
+    checked = shell.tranche("check")
+    assert checked.returncode == 1
+    assert (
+        "pipelines/bad.py:3: main takes 'partition' as int, and partition is no int; write"
+        " partition: str" in checked.stdout + checked.stderr
+    )
+    plan = shell.json("run", "good", "--payload", '{"tenant": "acme"}', "--dry-run")
+    assert [(step["asset"], step["partition"], step["verdict"]) for step in plan["steps"]] == [
+        ("s3:///{partition}.json", "acme", "run")
+    ]
+    explained = shell.tranche("explain", "good", "acme").stdout
+    assert "calls main of pipelines/good.py:7" in explained
+    assert shell.json("status", "s3:///{partition}.json")["partitions"] == []

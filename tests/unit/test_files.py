@@ -156,6 +156,7 @@ def test_what_cannot_be_written(name: str, data: Any, message: str, storage: Sto
         ("s3:///none.json", SourceMissing, "nothing is at s3:///none.json: there is no "),
         ("lake://main/t", FileRejected, "lake://main/t is a table, and no file; a script reads tables by parameters"),
         ("s3://bucket/x", FileRejected, "'s3://bucket/x' names no file; write s3:///<path>, with three slashes"),
+        ("s3a://bucket/x", FileRejected, "s3a://bucket/x lies in a store that only Spark reaches; take spark"),
         ("orders.json", FileRejected, "'orders.json' is no address; write "),
         (3, UsageError, "3 is no address; give a text such as"),
     ],

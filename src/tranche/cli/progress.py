@@ -31,7 +31,8 @@ class RunProgress:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._spinner: Status | None = None
-        self._began = 0.0
+        self._began: dict[StepName, float] = {}
+        """The steps at hand, each with when it began."""
 
     def __call__(self, news: News) -> None:
         match news:
@@ -41,7 +42,7 @@ class RunProgress:
             case Recovered():
                 self._recovered(news)
             case StepStarted(step):
-                self._began = time.monotonic()
+                self._began[step] = time.monotonic()
                 self.say(named(step))
             case StepWaits(step, run):
                 self._warn(f"{named(step)}: waiting for the run {shown(run)}, which writes it")
@@ -54,7 +55,10 @@ class RunProgress:
                 self._warn(f"{named(step)} goes key by key: {reason}")
             case StepFinished():
                 self.quiet()
-                self._finished(news)
+                self._finished(news, self._began.pop(news.step, time.monotonic()))
+                if self._began:
+                    # Keys of a task run at once.
+                    self.say(named(next(reversed(self._began))))
 
     def say(self, text: str) -> None:
         """Shows what is going on, on a terminal only."""
@@ -80,11 +84,11 @@ class RunProgress:
             f"the run {shown(run.run)} had been cut off, and is now recorded as {run.status}{found}"
         )
 
-    def _finished(self, news: StepFinished) -> None:
+    def _finished(self, news: StepFinished, began: float) -> None:
         text = f"{_SIGN[news.status]} {named(news.step)}"
         if news.status == "succeeded":
             rows = "" if news.rows is None else f"  {counted(news.rows, 'row')}"
-            text += f"{rows}  {time.monotonic() - self._began:.1f} s"
+            text += f"{rows}  {time.monotonic() - began:.1f} s"
         elif news.error is not None:
             text += f"  {news.status}: {news.error}"
         text += "".join(

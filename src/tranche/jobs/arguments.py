@@ -45,6 +45,20 @@ def arguments_of(job: Job, sources: Sources, faults: Faults) -> dict[str, Argume
     return found
 
 
+def check_given(
+    job: Job, arguments: Mapping[str, Argument], faults: Faults, *, scheduled: bool
+) -> None:
+    """What starts a job by itself gives no arguments."""
+    for name, argument in arguments.items():
+        if scheduled and argument.required:
+            faults.of(
+                job.function,
+                argument.line,
+                f"nobody gives the argument {name!r} when the schedule of the job starts it",
+                "give it a default",
+            )
+
+
 def check_taken(
     job: Job, arguments: Mapping[str, Argument], taken: Collection[str], faults: Faults
 ) -> None:

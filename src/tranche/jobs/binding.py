@@ -175,7 +175,9 @@ class Binding:
                     f"annotate it as {wanted}, or call it otherwise",
                 )
                 return None
-            return Injected(what) if self.is_there(name, has_default=has_default) else None
+            nothing = has_default and not parameter.default
+            there = self.is_there(name, has_default=has_default, nothing=nothing)
+            return Injected(what) if there else None
         if name in self.arguments:
             return self.passed(parameter, name)
         if has_default:
@@ -192,11 +194,14 @@ class Binding:
         )
         return None
 
-    def is_there(self, name: str, *, has_default: bool) -> bool:
-        """Whether the run has what a parameter asks for by its name."""
+    def is_there(self, name: str, *, has_default: bool, nothing: bool) -> bool:
+        """Whether the run has what a parameter asks for by its name; `nothing` if its default is."""
         task = self.call.task.name
         if name in ("partition", "partitions", "window", "logical_date"):
             if self.partitioning is None:
+                if name in ("partition", "partitions") and nothing:
+                    # A backfill may name keys.
+                    return True
                 if not has_default:
                     self.at_task(
                         f"the task {task!r} takes {name!r}, and its job has no partitions",

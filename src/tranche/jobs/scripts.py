@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tranche.errors import Fault
-from tranche.jobs.arguments import arguments_of, check_taken, parameters_of
+from tranche.jobs.arguments import arguments_of, check_given, check_taken, parameters_of
 from tranche.jobs.binding import Binding, Bound
 from tranche.jobs.declared import Body, Call, Job, Task, run_body
 from tranche.jobs.faults import Faults, first_line_of
@@ -95,6 +95,7 @@ class _Reader:
         started = faults.tried(lambda: triggers_of(job.schedule, rule, line), job.function)
         triggers, condition = started or ((), None)
         arguments = arguments_of(job, self.sources, faults)
+        check_given(job, arguments, faults, scheduled=bool(triggers))
         body, error = run_body(job, {name: Given(name) for name in parameters_of(job)})
         if error is not None:
             faults.raised(job.name, job.function, error)

@@ -165,8 +165,13 @@ def _plain(words: str) -> str:
     return _STATE.sub("", _NOISE.sub("", first)).rstrip(". ")
 
 
-def scrubbed(text: str, secrets: Iterable[str]) -> str:
-    """A text that shows no secret and is not too long."""
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, "***")
+    return text
+
+
+def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """A text that shows no secret and is not too long."""
+    text = without_secrets(text, secrets)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

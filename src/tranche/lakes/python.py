@@ -28,7 +28,7 @@ from tranche.jobs.calling import Call, called_with_files
 from tranche.jobs.conversion import converted, returned_kind
 from tranche.jobs.importing import function_of, imported
 from tranche.lakes.execution import RESULT_LIMIT, Execution
-from tranche.lakes.failures import comes_from_spark, explained, scrubbed
+from tranche.lakes.failures import comes_from_spark, explained, scrubbed, without_secrets
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.model.argument import value_of
@@ -157,7 +157,9 @@ class CodeExecution(Execution):
 
     def call(self) -> object:
         script = self.step.script
-        module = imported(self.settings.root, script.path)
+        module = in_words(
+            lambda: imported(self.settings.root, script.path), self.settings, debug=self.debug
+        )
         # No worker of Spark could import it by its name.
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
         function = (
@@ -334,7 +336,8 @@ def in_words(act: Callable[[], Any], settings: Settings, *, debug: bool = False)
     except CodeFailed as error:
         cause = error.__cause__
         if debug and cause is not None:
-            traceback.print_exception(cause, file=sys.stderr)
+            shown = "".join(traceback.format_exception(cause))
+            sys.stderr.write(without_secrets(shown, settings.secrets))
         error.what = scrubbed(error.what, settings.secrets)
         if isinstance(cause, Exception) and is_of_spark(cause):
             told: TrancheError = explained(cause, secrets=settings.secrets)

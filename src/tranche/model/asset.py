@@ -65,6 +65,11 @@ class FileSet:
         absolute = self.scheme != "file" or self.path.startswith("/")
         return f"{self.scheme}://{self.path}" if absolute else f"{self.scheme}:{self.path}"
 
+    @property
+    def remote(self) -> bool:
+        """Whether it lies in a store that only Spark reaches, such as `s3a://…`."""
+        return self.scheme in _STORE_SCHEMES
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class JobTask:

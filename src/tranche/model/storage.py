@@ -43,6 +43,8 @@ class Storage:
             raise FileRejected(
                 f"{shown(str(files))} has a '.' or '..' in its path", "write the path without them"
             )
+        if files.remote:
+            return str(files)
         if files.scheme == "s3":
             return f"{self.folder}/{files.path.lstrip('/')}"
         return files.path if files.path.startswith("/") else f"{self.root}/{files.path}"

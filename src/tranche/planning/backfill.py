@@ -20,6 +20,7 @@ from tranche.model.plan import Plan, Request, Step
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import running_backfills
+from tranche.planning.any_keys import with_any_keys
 from tranche.planning.arguments import Arguments, check_arguments
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
@@ -44,6 +45,10 @@ def plan_backfill(
     """The work list, and the steps that it becomes; `agreed` allows more keys than are likely."""
     graph = build_graph(project.scripts)
     scripts = find_scripts(project, graph, request)
+    job = scripts[0].job
+    if job is not None and scripts[0].partitioning is None and request.keys:
+        graph = build_graph(with_any_keys(project, job).scripts)
+        scripts = [graph.scripts[script.name] for script in scripts]
     rule = rule_of(scripts[0])
     asked, warnings = asked_keys(rule, request, agreed=agreed)
     planner = BackfillPlanner(graph, request, state, separates)

@@ -28,6 +28,8 @@ _WRITES = frozenset({"tranche.write_file", "tranche.files.write_file"})
 _KEEPING = ("replace", "format", "format_map", "strip")
 """Methods of a text that leave an address what it is, but for its token."""
 _KEY = "partition"
+_MOST_TEXTS = 100
+"""An expression that could be more texts than that is taken for one that nobody knows."""
 
 
 @dataclass(slots=True)
@@ -150,6 +152,8 @@ class _Texts:
         for part in parts:
             inside = part.value if isinstance(part, ast.FormattedValue) else part
             texts = self.of(part) or _key(inside)
+            if len(found) * len(texts) > _MOST_TEXTS:
+                return frozenset()
             found = frozenset(start + text for start in found for text in texts)
             if isinstance(inside, ast.Name) and inside.id in self.known:
                 self.built_upon.add(inside.id)

@@ -8,11 +8,11 @@ from datetime import UTC
 from typing import Any
 
 from tranche.errors import UsageError
-from tranche.jobs.calling import Call, called, in_user_code
-from tranche.jobs.conversion import converted, frame_kind, returned_kind
+from tranche.jobs.calling import Call, called
+from tranche.jobs.conversion import returned_kind
 from tranche.jobs.declared import Task
-from tranche.jobs.io import ReadContext, WriteContext
 from tranche.jobs.merge import Merge
+from tranche.jobs.own_io import read_own, write_own
 from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, JobTask
 from tranche.model.code import Code, Loaded
@@ -67,7 +67,7 @@ class TaskTrial:
             return Written(rows=0, keys=self.each(dict.fromkeys(self.keys, ())))
         self.kept.nothing -= {(name, key) for key in self.keys or (None,)}
         if self.output.kind == "own":
-            self.write_own()
+            write_own(self.task.io, self.script, self.keys, self.returned)
             return Written(keys=self.each({}))
         if isinstance(self.returned, Merge):
             rows = self.kept.merge(name, self.returned, self.keys)
@@ -122,7 +122,9 @@ class TaskTrial:
         if keys is not None and keys and all((asset, key) in self.kept.nothing for key in keys):
             return None
         if maker is not None and output is not None and output.kind == "own":
-            return self.read_own(loaded, maker, output, keys)
+            io = self.tasks[maker.name].io
+            named = [key for key in keys or () if key is not None]
+            return read_own(io, maker, self.script, loaded, named)
         if isinstance(loaded.asset, JobTask):
             return None
         if asset not in self.kept.tables:
@@ -147,38 +149,6 @@ class TaskTrial:
         if None in keys and (maker is None or maker.partitioning is not None):
             return None
         return keys
-
-    # IOs of users.
-
-    def write_own(self) -> None:
-        context = WriteContext(
-            job=str(self.script.job),
-            task=self.task.name,
-            keys=self.keys,
-            partition_by=self.output.partition_by,
-            mode=self.output.mode,
-        )
-        io, data = self.task.io, self.returned
-        in_user_code(lambda: io.write(context, data), self.script.path, io.write, self.code)
-
-    def read_own(
-        self, loaded: Loaded, maker: Script, output: Output, keys: Sequence[str | None] | None
-    ) -> Any:
-        task = self.tasks[maker.name]
-        context = ReadContext(
-            job=str(maker.job),
-            task=task.name,
-            keys=tuple(key for key in keys or () if key is not None),
-            partition_by=output.partition_by,
-            mode=output.mode,
-            all_partitions=loaded.all_partitions,
-            frame=loaded.frame,
-        )
-        found = in_user_code(
-            lambda: task.io.read(context), self.script.path, task.io.read, self.code
-        )
-        is_frame = frame_kind(found) is not None
-        return converted(found, loaded.frame) if is_frame and loaded.frame != "spark" else found
 
 
 def _digest(rows: Sequence[Record]) -> str:

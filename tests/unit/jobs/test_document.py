@@ -329,6 +329,27 @@ def test_the_latest_keys_may_come_first() -> None:
     assert found == ["2024-01-03", "2024-01-02", "2024-01-01"]
 
 
+def test_a_job_without_partitions_takes_keys_as_they_are() -> None:
+    seen: list[object] = []
+
+    @job(limit=1)
+    def sales() -> None:
+        @task
+        def extract(partition: str | None = None) -> pd.DataFrame:
+            return pd.DataFrame({"key": [partition]})
+
+        @task
+        def report(rows: pd.DataFrame) -> None:
+            seen.append((list(rows.key), current_partition()))
+
+        report(extract())
+
+    done = run_job(sales, partitions=["2024-01-01", "anything"])
+    assert done.status == "succeeded", done["report"].errors
+    assert seen == [(["2024-01-01"], "2024-01-01"), (["anything"], "anything")]
+    assert run_job(sales).status == "failed"  # it asks for a key, and there is none
+
+
 def test_static_keys_have_no_range() -> None:
     # There it has no effect; here it is refused, since nobody can mean it.
     with pytest.raises(UsageError, match="static keys have no order"):

@@ -56,7 +56,7 @@ def test_connections_of_others_are_not_those_of_spark() -> None:
     assert not is_of_spark(ValueError("no"))
 
 
-def told(cause: Exception, secret: str = "hunter2") -> TrancheError:
+def told(cause: Exception, secret: str = "hunter2", *, debug: bool = False) -> TrancheError:
     settings = parse_settings("", Path("/p"), None, {})
     known: Any = SimpleNamespace(secrets=frozenset({secret}), root=settings.root)
 
@@ -64,7 +64,7 @@ def told(cause: Exception, secret: str = "hunter2") -> TrancheError:
         raise failed(cause, Place("s.py", 3), "main") from cause
 
     with pytest.raises(TrancheError) as caught:
-        in_words(act, known)
+        in_words(act, known, debug=debug)
     return caught.value
 
 
@@ -77,3 +77,12 @@ def test_what_spark_said_is_told_as_such_and_secrets_are_not() -> None:
     plain = told(ValueError("the password is hunter2"))
     assert isinstance(plain, CodeFailed)
     assert "the password is ***" in str(plain)
+
+
+def test_the_traceback_is_shown_to_who_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    told(raised_in("shop"))
+    assert capsys.readouterr().err == ""
+    told(raised_in("hunter2"), debug=True)
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback (most recent call last):\n")
+    assert "ConnectionRefusedError: no" in shown and "hunter2" not in shown
