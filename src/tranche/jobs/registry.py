@@ -14,6 +14,8 @@ from tranche.model.script import Script
 _KEPT = 4
 """How many versions of a task are known: what runs keeps the one that it began with."""
 _LOCK = threading.Lock()
+_SCRIPTS: dict[tuple[str, str], Script] = {}
+"""The latest script of each task."""
 _TASKS: dict[tuple[str, str], dict[str, Task]] = {}
 """The latest versions of each task, by project and script, each by its fingerprint."""
 
@@ -23,6 +25,7 @@ def remember(root: str, jobs: Iterable[JobRead]) -> None:
     with _LOCK:
         for job in jobs:
             for script in job.scripts:
+                _SCRIPTS[root, script.name] = script
                 versions = _TASKS.setdefault((root, script.name), {})
                 versions.pop(script.fingerprint, None)
                 versions[script.fingerprint] = job.functions[script.name]
@@ -52,3 +55,9 @@ def function_of(script: Script, root: str) -> Callable[..., Any]:
 def io_of(script: Script, root: str) -> Any:
     """The IO that keeps what a script of a job returns; None if it is a table of a lake."""
     return task_of(script, root).io
+
+
+def maker_of(name: str, root: str) -> Script | None:
+    """The script of a task by its name, as the project was loaded last."""
+    with _LOCK:
+        return _SCRIPTS.get((root, name))

@@ -28,7 +28,7 @@ from tranche.jobs.source import Sources, is_ordinary, returns_nothing
 from tranche.jobs.surroundings import surroundings
 from tranche.model.argument import Argument
 from tranche.model.asset import AssetUri, JobTask, LakeTable
-from tranche.model.code import Code, Loaded, Passed
+from tranche.model.code import Code, Loaded, Parameter, Passed
 from tranche.model.condition import Asset, Condition, all_of
 from tranche.model.data_test import DataTest, Relationship
 from tranche.model.layout import Transform
@@ -86,6 +86,8 @@ class _Reader:
     faults: Faults
     assets: dict[str, AssetUri] = field(default_factory=dict)
     """What each task makes that has been read."""
+    kept: dict[AssetUri, tuple[str, Output | None]] = field(default_factory=dict)
+    """The task that makes each asset, and how it keeps it."""
 
     def read(self) -> JobRead:
         job, faults = self.job, self.faults
@@ -134,6 +136,7 @@ class _Reader:
         made, output = self.made(task, top, nothing)
         # Those after it are checked as if it were right.
         self.assets[task.name] = made.asset
+        self.kept[made.asset] = f"{job.name}.{task.name}", output
         bound = self.bound(body, call, top)
         reads = self.tried(task, lambda: reads_of(task.reads)) or ()
         retry = self.tried(task, lambda: retry_of(task.retry))
@@ -150,7 +153,7 @@ class _Reader:
         code = Code(
             function=f"{job.name}.{task.name}",
             line=self.def_line(task),
-            parameters=bound.parameters,
+            parameters=tuple(map(self.handed_over, bound.parameters)),
             output=output,
         )
         annotations = Annotations(
@@ -183,6 +186,14 @@ class _Reader:
             writes=unique(made_assets(annotations)),
             fingerprint=fingerprint(task.function, annotations, code, top.around, self.sources),
         )
+
+    def handed_over(self, parameter: Parameter) -> Parameter:
+        """The parameter with how what it takes is kept."""
+        value = parameter.value
+        if not isinstance(value, Loaded) or value.asset not in self.kept:
+            return parameter
+        maker, output = self.kept[value.asset]
+        return replace(parameter, value=replace(value, maker=maker, output=output))
 
     def tried(self, task: Task, check: Any) -> Any:
         return self.faults.tried(check, task.function, f"the task {task.name!r}: ")

@@ -26,6 +26,7 @@ from tranche.lakes.session import Spark
 from tranche.lakes.sessions import leaves_no_trace
 from tranche.lakes.table import Table
 from tranche.lakes.tables import Tables
+from tranche.lakes.tasks import TaskExecution
 from tranche.lakes.travel import only_slice, past_rows, rows_now, seen_snapshots
 from tranche.lakes.upkeep import maintained
 from tranche.model.asset import LakeTable
@@ -107,8 +108,8 @@ class SparkEngine:
             stored = self._tables(session).of(script.asset)
             return Restoration(stored, work.step.restores, commit)
         if script.code is not None and work.rows is None:
-            debug = self._debug
-            return CodeExecution(session, self._settings, work, self._snapshots, debug=debug)
+            kind = CodeExecution if script.job is None else TaskExecution
+            return kind(session, self._settings, work, self._snapshots, debug=self._debug)
         return Execution(session, self._settings, work, self._snapshots)
 
     def recover(

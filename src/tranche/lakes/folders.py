@@ -44,6 +44,22 @@ class Warehouse:
         return None if self.local is None else self.local / OWN / table.schema / table.table
 
 
+@dataclass(frozen=True, slots=True)
+class TaskFolder(Warehouse):
+    """The folder of an IO, in which each task has one of its own."""
+
+    lake: str = "io"
+
+    def folder(self, table: LakeTable) -> str:
+        return f"{self.root.rstrip('/')}/{table.table}"
+
+    def own(self, table: LakeTable) -> str:
+        return f"{self.root.rstrip('/')}/{OWN}/{table.table}"
+
+    def local_own(self, table: LakeTable) -> Path | None:
+        return None if self.local is None else self.local / OWN / table.table
+
+
 def warehouse_of(lake: Lake) -> Warehouse:
     return Warehouse(lake.warehouse)
 

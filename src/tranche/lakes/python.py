@@ -193,7 +193,10 @@ class CodeExecution(Execution):
         return self.session
 
     def returned_rows(self) -> DataFrame:
-        returned = self.call()
+        return self.rows_returned(self.call())
+
+    def rows_returned(self, returned: object) -> DataFrame:
+        """What the function returned, as rows that can be written."""
         place = Place(self.step.script.path, self.code.line)
         try:
             kind = returned_kind(returned, self.code.function)

@@ -40,6 +40,10 @@ class Loaded:
     frame: Frame = "spark"
     all_partitions: bool = False
     """Whether it gets all keys of the asset, not just those that its own keys are made of."""
+    maker: str | None = None
+    """The task that makes it, where it is a result that is handed over."""
+    output: Output | None = None
+    """How that keeps it."""
 
 
 Value: TypeAlias = Injected | Passed | Loaded

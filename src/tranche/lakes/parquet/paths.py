@@ -18,11 +18,15 @@ def key_folder(key: str) -> str:
     >>> key_folder("a/b:c")
     '_tranche_partition=a%2Fb%3Ac'
     """
-    escaped = "".join(f"%{ord(sign):02X}" if sign in _ESCAPED else sign for sign in key)
-    name = f"{PARTITION_COLUMN}={escaped}"
+    name = f"{PARTITION_COLUMN}={escaped_name(key)}"
     if len(name.encode()) > _LONGEST:
         raise KeyRejected(
             f"the key {shown(key)} is too long for a folder of a Parquet table",
             "use shorter keys, or a lake of iceberg or delta",
         )
     return name
+
+
+def escaped_name(text: str) -> str:
+    """What stands in the name of a folder for a text."""
+    return "".join(f"%{ord(sign):02X}" if sign in _ESCAPED else sign for sign in text)

@@ -1,0 +1,86 @@
+"""Parts of a table: the values of the columns that divide it.
+
+A part is written as JSON, so that a ledger can keep it: each value as the text that Spark casts it
+to, or null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from tranche.script.binding import quoted_name
+
+Values: TypeAlias = Mapping[str, str | None]
+
+
+def part_text(values: Values) -> str:
+    """
+    >>> part_text({"region": None, "day": "2026-05-16"})
+    '{"day": "2026-05-16", "region": null}'
+    """
+    return json.dumps(dict(sorted(values.items())), ensure_ascii=False)
+
+
+def values_of(part: str) -> dict[str, str | None]:
+    found: dict[str, str | None] = json.loads(part)
+    return found
+
+
+def in_parts(parts: Collection[str], columns: StructType) -> Column:
+    """Whether a row is of one of these parts.
+
+    Parts that differ in one column alone are one list of its values, and the rest is halved again
+    and again: a long chain of ORs would be too deep for Spark.
+    """
+    known = [values_of(part) for part in sorted(parts)]
+    if not known:
+        return F.lit(False)
+    *outer, inner = sorted(known[0])
+    groups: dict[tuple[str | None, ...], list[str | None]] = {}
+    for values in known:
+        groups.setdefault(tuple(values[name] for name in outer), []).append(values[inner])
+    return _any_of(
+        [
+            _all_of([_is(name, value, columns) for name, value in zip(outer, group, strict=True)])
+            & _one_of(inner, values, columns)
+            for group, values in groups.items()
+        ]
+    )
+
+
+def _is(name: str, value: str | None, columns: StructType) -> Column:
+    column = F.col(quoted_name(name))
+    return column.isNull() if value is None else column == _literal(name, value, columns)
+
+
+def _one_of(name: str, values: Sequence[str | None], columns: StructType) -> Column:
+    column = F.col(quoted_name(name))
+    there = [_literal(name, value, columns) for value in values if value is not None]
+    found = [column.isin(there)] if there else []
+    if None in values:
+        found.append(column.isNull())
+    return _any_of(found)
+
+
+def _literal(name: str, value: str, columns: StructType) -> Column:
+    return F.lit(value).cast(columns[name].dataType)
+
+
+def _all_of(conditions: Iterable[Column]) -> Column:
+    found = F.lit(True)
+    for condition in conditions:
+        found = found & condition
+    return found
+
+
+def _any_of(conditions: Sequence[Column]) -> Column:
+    if len(conditions) == 1:
+        return conditions[0]
+    middle = len(conditions) // 2
+    return _any_of(conditions[:middle]) | _any_of(conditions[middle:])

@@ -1,0 +1,79 @@
+"""Where the rows of a task are kept, whatever their format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import StructType
+
+from tranche.errors import ColumnsRejected
+from tranche.jobs.merge import Merge
+from tranche.lakes.commit import Commit
+from tranche.lakes.outputs.parts import in_parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What came of a write."""
+
+    rows: int | None
+    snapshot: str | None = None
+    parts: frozenset[str] = frozenset()
+    """The parts that rows were written to."""
+
+
+class Place(ABC):
+    """The table or the files of one task."""
+
+    merges: ClassVar[bool] = True
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @abstractmethod
+    def columns(self) -> StructType | None:
+        """None if nothing was ever kept there."""
+
+    @abstractmethod
+    def rows(self) -> DataFrame: ...
+
+    @abstractmethod
+    def published(self, commit: Commit) -> Kept | None:
+        """What an attempt of the same step has written, if one has."""
+
+    @abstractmethod
+    def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        """Makes it of these rows, divided by columns; whatever was there goes."""
+
+    @abstractmethod
+    def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None: ...
+
+    @abstractmethod
+    def replace_written(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        """Rows take the place of all that is in their parts, and in no others."""
+
+    @abstractmethod
+    def replace_where(
+        self, rows: DataFrame, by: Sequence[str], parts: Collection[str], commit: Commit
+    ) -> None:
+        """Rows take the place of all that is in these parts, which theirs are among."""
+
+    def merge(self, merge: Merge, rows: DataFrame, within: Column | None, commit: Commit) -> None:
+        """Merges rows into it; `within` bounds what can change."""
+        raise ColumnsRejected(
+            f"{self} cannot take a Merge: its files have no rows that change",
+            "keep it with IcebergIO or DeltaIO, or return all rows of its parts",
+        )
+
+    @abstractmethod
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        """What a commit that was just made has written."""
+
+    def of_parts(self, parts: Collection[str]) -> DataFrame:
+        columns = self.columns()
+        assert columns is not None, f"nothing is kept in {self}"
+        return self.rows().where(in_parts(parts, columns))

@@ -1,0 +1,177 @@
+"""Tables of Iceberg and Delta that columns of the rows divide."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, DataFrameWriterV2
+from pyspark.sql import functions as F
+from pyspark.sql.types import MapType, StringType, StructField, StructType
+
+from tranche.jobs.merge import Merge, When
+from tranche.lakes.commit import Commit
+from tranche.lakes.delta.table import PROPERTIES, DeltaTable
+from tranche.lakes.iceberg import metadata
+from tranche.lakes.iceberg.table import IcebergTable
+from tranche.lakes.outputs.parts import in_parts, part_text
+from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.table import ADDED, Snapshot, Table
+from tranche.script.binding import quoted_name
+from tranche.script.retargeting import retargeted
+
+_LOG = StructType(
+    [
+        StructField(
+            "add",
+            StructType([StructField("partitionValues", MapType(StringType(), StringType()))]),
+        )
+    ]
+)
+
+
+class TablePlace(Place):
+    """A table that is written with the API that both formats share."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def columns(self) -> StructType | None:
+        return self.table.columns()
+
+    def rows(self) -> DataFrame:
+        return self.table.rows()
+
+    def published(self, commit: Commit) -> Kept | None:
+        if self.table.columns() is None:
+            return None
+        found = self.table.published(commit)
+        return None if found is None else self.kept(found)
+
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        found = self.table.published(commit)
+        assert found is not None, f"{self} does not show the commit that was made to it"
+        return self.kept(found)
+
+    def kept(self, found: Snapshot) -> Kept:
+        rows = found.count(ADDED) if found.changed is None else found.changed
+        return Kept(rows=rows, snapshot=found.id, parts=self.parts_of(found.id))
+
+    def parts_of(self, snapshot: str) -> frozenset[str]:
+        """The parts that a commit has brought rows to."""
+        raise NotImplementedError
+
+    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+        raise NotImplementedError
+
+    def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        there = self.columns()
+        if there is not None and _types(there) == _types(rows.schema):
+            # Made anew, it would lose its past.
+            with self.table.committing(commit):
+                rows.writeTo(self.table.name).overwrite(F.lit(True))
+            return
+        writer = self.creating(rows)
+        if by:
+            writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
+        with self.table.committing(commit):
+            writer.createOrReplace()
+
+    def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        with self.table.committing(commit):
+            rows.writeTo(self.table.name).append()
+
+    def replace_written(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        with self.table.committing(commit):
+            rows.writeTo(self.table.name).overwritePartitions()
+
+    def replace_where(
+        self, rows: DataFrame, by: Sequence[str], parts: Collection[str], commit: Commit
+    ) -> None:
+        columns = self.columns()
+        assert columns is not None, f"{self} does not exist"
+        with self.table.committing(commit):
+            rows.writeTo(self.table.name).overwrite(in_parts(parts, columns))
+
+    def merge(self, merge: Merge, rows: DataFrame, within: Column | None, commit: Commit) -> None:
+        name = self.table.name
+        on = F.expr(retargeted(merge.condition, name))
+        if within is not None:
+            on = within & on
+        writer: Any = rows.alias("source").mergeInto(name, on)
+        columns = list(rows.columns)
+        for when in merge.clauses:
+            writer = self.clause(writer, when, columns)
+        with self.table.committing(commit):
+            writer.merge()
+
+    def clause(self, writer: Any, when: When, columns: Sequence[str]) -> Any:
+        name = self.table.name
+        condition = None if when.condition is None else F.expr(retargeted(when.condition, name))
+        match when.match:
+            case "matched":
+                open_ = writer.whenMatched(condition)
+            case "not_matched":
+                open_ = writer.whenNotMatched(condition)
+            case _:
+                open_ = writer.whenNotMatchedBySource(condition)
+        if when.action == "delete":
+            return open_.delete()
+        values = (
+            {quoted_name(c): F.col(f"source.{quoted_name(c)}") for c in columns}
+            if when.values is None
+            else {quoted_name(c): F.expr(retargeted(value, name)) for c, value in when.values}
+        )
+        return open_.update(values) if when.action == "update" else open_.insert(values)
+
+
+class IcebergPlace(TablePlace):
+    def __init__(self, table: IcebergTable) -> None:
+        super().__init__(table)
+
+    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+        metadata.make_namespace(self.table.session, self.table.address)
+        return metadata.with_properties(rows.writeTo(self.table.name))
+
+    def parts_of(self, snapshot: str) -> frozenset[str]:
+        entries = self.table.session.table(f"{self.table.name}.`entries`")
+        file = entries.schema["data_file"].dataType
+        assert isinstance(file, StructType)
+        if "partition" not in file.names:
+            return frozenset()
+        type_ = file["partition"].dataType
+        assert isinstance(type_, StructType)
+        texts = [
+            F.col(f"data_file.partition.{quoted_name(name)}").cast("string").alias(name)
+            for name in type_.names
+        ]
+        new = entries.where((F.col("snapshot_id") == int(snapshot)) & (F.col("status") == 1))
+        return frozenset(part_text(row.asDict()) for row in new.select(*texts).distinct().collect())
+
+
+class DeltaPlace(TablePlace):
+    def __init__(self, table: DeltaTable) -> None:
+        super().__init__(table)
+        self.folder = table.warehouse.folder(table.address)
+
+    def __str__(self) -> str:
+        return self.folder
+
+    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+        writer = rows.writeTo(self.table.name).using("delta")
+        for name, value in PROPERTIES.items():
+            writer = writer.tableProperty(name, value)
+        return writer
+
+    def parts_of(self, snapshot: str) -> frozenset[str]:
+        log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
+        added = self.table.session.read.schema(_LOG).json(log).where("add IS NOT NULL")
+        found = added.select("add.partitionValues").distinct().collect()
+        return frozenset(part_text(row[0]) for row in found if row[0])
+
+
+def _types(columns: StructType) -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in columns.fields}

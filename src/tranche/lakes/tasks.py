@@ -1,0 +1,317 @@
+"""A task of a job, in one Spark session: what it returns is kept where its IO says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tranche.errors import ColumnsRejected, ResultRejected, TrancheError
+from tranche.errors import Place as Spot
+from tranche.jobs import registry
+from tranche.jobs.conversion import converted, frame_kind, returned_kind
+from tranche.jobs.merge import Merge
+from tranche.jobs.own_io import read_own, write_own
+from tranche.lakes.commit import Commit
+from tranche.lakes.delta.table import DeltaTable
+from tranche.lakes.folders import TaskFolder
+from tranche.lakes.given import frame_of
+from tranche.lakes.iceberg.table import IcebergTable
+from tranche.lakes.outputs.files import FilesPlace
+from tranche.lakes.outputs.parts import in_parts, part_text, values_of
+from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
+from tranche.lakes.python import KEY_COLUMN, CodeExecution, in_words, mapped_keys
+from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
+from tranche.model.code import Loaded
+from tranche.model.output import Output
+from tranche.model.strategy import Nothing
+from tranche.ports import Staged, Written, WrittenKey
+
+
+class TaskExecution(CodeExecution):
+    """A trial that calls the function of a task when it is staged.
+
+    Rows of a table with slices go the way of a script's. Others are written when they are
+    published: into the parts of a table that their columns say, or by an IO of the user.
+    """
+
+    returned: Any = None
+    """What the function returned."""
+    rows_kept: DataFrame | None = None
+    """The rows of it that are to be kept."""
+    told: tuple[str, ...] = ()
+    """What its reader should know."""
+
+    @property
+    def output(self) -> Output:
+        return self.code.output or Output()
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.step.script.path, self.code.line)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(key for key in self.step.keys if key is not None)
+
+    def stage(self) -> Staged:
+        made = self.step.script.annotations.materialize
+        if made is None or (isinstance(made.strategy, Nothing) and self.output.kind != "own"):
+            return super().stage()
+        if self.step.is_range:
+            self.check_range()
+        for table in self.loaded_tables():
+            self.located(self.code.line, partial(self.pinned_rows, table))
+        self.returned = self.call()
+        if self.returned is None or self.output.kind == "own":
+            return Staged(sources=self.sources)
+        if isinstance(self.returned, Merge):
+            self.rows_kept = self.frame_given(self.returned.rows)
+            return Staged(sources=self.sources)
+        if self.output.kind == "lake":
+            rows = self.rows_returned(self.returned)
+            if self.step.is_range:
+                self.write_side_by_side()
+            writer = self.writer_for(made)
+            return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
+        self.rows_kept = self.divided(self.frame_given(self.returned))
+        return Staged(sources=self.sources, warnings=self.told)
+
+    def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
+        made = self.step.script.annotations.materialize
+        if self.writer is not None or made is None:
+            return super().publish(leave_out)
+        if isinstance(made.strategy, Nothing) and self.output.kind != "own":
+            return super().publish(leave_out)
+        if self.returned is None:
+            return Written(keys=self.each(None), parts=dict.fromkeys(self.keys, ()))
+        if self.output.kind == "own":
+            io = registry.io_of(self.step.script, self.settings.root)
+            act = partial(write_own, io, self.step.script, self.keys, self.returned)
+            in_words(act, self.settings, debug=self.debug)
+            return Written(keys=self.each(None), digest=f"attempt {self.work.attempt.id}")
+        return self.located(self.code.line, lambda: self.keep(made.asset))
+
+    # What is written
+
+    def frame_given(self, returned: object) -> DataFrame:
+        try:
+            kind = returned_kind(returned, self.code.function)
+        except ResultRejected as error:
+            error.place = self.spot
+            raise
+        if kind is None:
+            raise ResultRejected(
+                f"{self.code.function} returned a Merge without rows",
+                "give it a frame, as in Merge(df, on=…)",
+                place=self.spot,
+            )
+        return self.located(self.code.line, lambda: self.frame(returned, kind))
+
+    def divided(self, rows: DataFrame) -> DataFrame:
+        """Rows that have all columns that divide them; the key comes by itself if there is one."""
+        by = self.output.partition_by
+        if KEY_COLUMN in by and KEY_COLUMN not in rows.columns and self.keys:
+            if len(self.keys) > 1:
+                raise ResultRejected(
+                    f"{self.code.function} returned rows of {len(self.keys)} keys without the"
+                    f" column {KEY_COLUMN}",
+                    f"say of which key each row is in a column {KEY_COLUMN}, or take partition"
+                    " instead of partitions",
+                    place=self.spot,
+                )
+            rows = rows.withColumn(KEY_COLUMN, F.lit(self.keys[0]))
+        missing = [name for name in by if name not in rows.columns]
+        if missing:
+            raise ColumnsRejected(
+                f"{self.code.function} is divided by {', '.join(missing)}, and its rows have no"
+                " such column",
+                f"the columns are {', '.join(rows.columns)}",
+                place=self.spot,
+            )
+        return self.of_own_keys(rows) if KEY_COLUMN in by and self.keys else rows
+
+    def of_own_keys(self, rows: DataFrame) -> DataFrame:
+        """The rows; it breaks if one is of a key that the task was not called for."""
+        key = F.col(KEY_COLUMN).cast("string")
+        other = F.concat(
+            F.lit(f"a row has the {KEY_COLUMN} "),
+            F.coalesce(key, F.lit("NULL")),
+            F.lit(", for which the function was not called"),
+        )
+        sound = F.when(F.coalesce(key.isin(list(self.keys)), F.lit(False)), F.lit(True)).otherwise(
+            F.raise_error(other).cast("boolean")
+        )
+        return rows.where(sound)
+
+    def keep(self, asset: AssetUri) -> Written:
+        rows, by, place = self.rows_kept, self.output.partition_by, self.place(asset, self.output)
+        assert rows is not None, "nothing was staged"
+        kept = place.published(self.commit)
+        if kept is None:
+            self.enter(place, rows, by)
+            kept = place.made(self.commit, by)
+        return Written(
+            rows=kept.rows,
+            snapshot=kept.snapshot,
+            digest=None if kept.snapshot else f"attempt {self.work.attempt.id}",
+            keys=self.each(kept),
+            parts=self.parts_by_key(kept) if by else None,
+            columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
+        )
+
+    def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
+        if isinstance(self.returned, Merge):
+            self.merge(place, self.returned, rows)
+        elif place.columns() is None:
+            place.make(rows, by, self.commit)
+        elif self.output.mode == "append":
+            place.append(rows, by, self.commit)
+        elif not by:
+            place.make(rows, (), self.commit)
+        else:
+            self.replace_parts(place, rows, by)
+
+    def replace_parts(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
+        """Rows take the place of what is in their parts, and of what these keys had before.
+
+        What they had is known from the ledger. Most of the time it is nothing; then the rows need
+        not be looked at twice.
+        """
+        before = self.held_alone()
+        if not before:
+            place.replace_written(rows, by, self.commit)
+            return
+        names = [F.col(name).cast("string").alias(name) for name in by]
+        kept = rows.persist()
+        try:
+            now = {part_text(row.asDict()) for row in kept.select(*names).distinct().collect()}
+            place.replace_where(kept, by, now | before, self.commit)
+        finally:
+            kept.unpersist()
+
+    def held_alone(self) -> set[str]:
+        """The parts that these keys were written to, and no other key since."""
+        held = self.work.parts.get(str(self.step.script.asset), {})
+        return {part for key in self.keys or (None,) for part in held.get(key, ())}
+
+    def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
+        if place.columns() is None:
+            # What is merged into nothing is what nothing has matched.
+            place.make(rows.limit(0), self.output.partition_by, self.commit_apart())
+        place.merge(merge, rows, None, self.commit)
+
+    def commit_apart(self) -> Commit:
+        """A commit of this attempt that stands for nothing it is known by."""
+        attempt = replace(self.commit.attempt, id=f"{self.commit.attempt.id}-made", part="made")
+        return replace(self.commit, attempt=attempt)
+
+    def each(self, kept: Kept | None) -> dict[str, WrittenKey]:
+        """What is known of each key of several."""
+        return {key: WrittenKey(None) for key in self.keys} if self.step.is_range else {}
+
+    def parts_by_key(self, kept: Kept) -> dict[str | None, tuple[str, ...]]:
+        found = tuple(sorted(kept.parts))
+        if not self.keys:
+            return {None: found}
+        if KEY_COLUMN not in self.output.partition_by:
+            return dict.fromkeys(self.keys, found)
+        return {
+            key: tuple(part for part in found if values_of(part).get(KEY_COLUMN) == key)
+            for key in self.keys
+        }
+
+    # What is read
+
+    def load_rows(self, loaded: Loaded) -> object:
+        output = loaded.output
+        if output is None or loaded.maker is None or output.kind == "lake":
+            return self.lake_rows(loaded)
+        if output.kind == "own":
+            return self.own_rows(loaded)
+        if isinstance(loaded.asset, JobTask):
+            return None
+        return self.located(self.code.line, lambda: self.kept_rows(loaded, output))
+
+    def lake_rows(self, loaded: Loaded) -> object:
+        """Rows of a table; None if the task that makes it has returned None."""
+        if (
+            loaded.maker is not None
+            and isinstance(loaded.asset, LakeTable)
+            and self.tables.of(loaded.asset).columns() is None
+        ):
+            return None
+        return super().load_rows(loaded)
+
+    def own_rows(self, loaded: Loaded) -> object:
+        assert loaded.maker is not None
+        maker = registry.maker_of(loaded.maker, self.settings.root)
+        assert maker is not None, f"{loaded.maker} is not there any more"
+        io = registry.io_of(maker, self.settings.root)
+        keys = mapped_keys(self.step, loaded) or []
+        act = partial(read_own, io, maker, self.step.script, loaded, keys)
+        found: Any = in_words(act, self.settings, debug=self.debug)
+        if loaded.frame == "spark" and frame_kind(found) not in (None, "spark"):
+            return frame_of(self.session, found)
+        return found
+
+    def kept_rows(self, loaded: Loaded, output: Output) -> object:
+        place = self.place(loaded.asset, output)
+        columns = place.columns()
+        if columns is None:
+            return None
+        rows = place.rows()
+        keys = mapped_keys(self.step, loaded)
+        if output.partition_by and keys is not None and not loaded.all_partitions:
+            if not output.auto_filter:
+                self.warn(
+                    f"{self.code.function} reads all of {loaded.asset}: its IO has"
+                    " auto_filter=False"
+                )
+            else:
+                known = self.work.parts.get(str(loaded.asset), {})
+                parts = {part for key in keys for part in known.get(key, ())}
+                rows = rows.where(in_parts(parts, columns))
+        return rows if loaded.frame == "spark" else converted(rows, loaded.frame)
+
+    def warn(self, text: str) -> None:
+        self.told = (*self.told, text)
+
+    # Where it is
+
+    def place(self, asset: AssetUri, output: Output) -> Place:
+        if isinstance(asset, LakeTable):
+            table = self.tables.of(asset)
+            if isinstance(table, IcebergTable):
+                return IcebergPlace(table)
+            if isinstance(table, DeltaTable):
+                return DeltaPlace(table)
+            raise self.cannot(f"{asset} is a Parquet table, which an IO cannot write")
+        assert isinstance(asset, FileSet), f"{asset} is no place"
+        root, _, task = self.folder(asset).rpartition("/")
+        if output.kind == "delta":
+            folder = TaskFolder(root)
+            return DeltaPlace(DeltaTable(self.session, LakeTable(folder.lake, task), folder))
+        if asset.remote:
+            raise self.cannot(
+                f"{asset} lies where files cannot be moved at once, as {output.kind} needs"
+            )
+        assert output.kind in ("parquet", "csv", "json"), output.kind
+        return FilesPlace(self.session, Path(root), task, output.kind)
+
+    def folder(self, asset: FileSet) -> str:
+        """The folder of a task, as Spark and this process take it."""
+        if asset.remote:
+            return str(asset)
+        if asset.scheme != "file":
+            return self.settings.storage.path(asset)
+        path = Path(asset.path)
+        return str(path if path.is_absolute() else Path(self.settings.root) / path)
+
+    def cannot(self, what: str) -> TrancheError:
+        return ColumnsRejected(what, "use DeltaIO or IcebergIO there", place=self.spot)
