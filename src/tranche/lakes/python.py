@@ -44,6 +44,8 @@ from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Work, Written
 from tranche.script.binding import escaped_path
 
+_FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
+"""Temporary ones are of no schema, and shown with those of any; this one is always there."""
 KEY_COLUMN = "partition_key"
 """The column of returned rows that says which key each is of, where a call is for several."""
 
@@ -151,7 +153,7 @@ class CodeExecution(Execution):
         catalog = self.session.catalog
         if (catalog.currentCatalog(), catalog.currentDatabase()) != self.stood:
             return False
-        return not self.session.sql("SHOW USER FUNCTIONS").take(1)
+        return not self.session.sql(_FUNCTIONS).take(1)
 
     # The call
 
