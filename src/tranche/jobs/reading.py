@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from tranche.errors import Fault, Place, TrancheError
+from tranche.errors import CodeFailed, Fault, Place, TrancheError
 from tranche.jobs import registry
 from tranche.jobs.declared import Job, collecting
 from tranche.jobs.detecting import declared_names
@@ -37,10 +38,7 @@ def read_jobs(root: str, path: str, source: Source, lakes: Lakes) -> JobsRead:
     try:
         jobs = _jobs(root, path)
     except TrancheError as error:
-        place = error.place or Place(path, 1)
-        return JobsRead(
-            faults=(Fault(place, error.what, error.remedy),), names=declared_names(source)
-        )
+        return JobsRead(faults=(_not_imported(error, root, path),), names=declared_names(source))
     file = str(Path(root, path).resolve())
     sources = Sources({file: source})
     with _quiet():
@@ -51,6 +49,20 @@ def read_jobs(root: str, path: str, source: Source, lakes: Lakes) -> JobsRead:
         return JobsRead(faults=tuple(sorted(faults)), names=names)
     registry.remember(root, read)
     return JobsRead(tuple(script for each in read for script in each.scripts), (), names)
+
+
+def _not_imported(error: TrancheError, root: str, path: str) -> Fault:
+    """The fault of a file whose import raised something, maybe in a module that it imports."""
+    place = error.place or Place(path, 1)
+    cause = error.__cause__
+    if not isinstance(error, CodeFailed) or cause is None:
+        return Fault(place, error.what, error.remedy)
+    frames = traceback.extract_tb(cause.__traceback__)
+    inner = next((f for f in reversed(frames) if Path(f.filename).is_relative_to(root)), None)
+    where = ""
+    if inner is not None and Path(inner.filename) != Path(root, path).resolve():
+        where = f", at {Path(inner.filename).relative_to(root).as_posix()}:{inner.lineno}"
+    return Fault(place, f"{error.what}{where}", "correct the code; the file is imported to be read")
 
 
 def _jobs(root: str, path: str) -> list[Job]:

@@ -18,6 +18,7 @@ from tranche.errors import (
     StatementRejected,
     TrancheError,
 )
+from tranche.project.secrets import without_secrets
 
 _LINE = re.compile(r"(?:line (\d+),? pos|\(line (\d+), position)")
 _NOISE = re.compile(r"^\[[A-Z_.0-9]+\]\s*")
@@ -163,12 +164,6 @@ def _plain(words: str) -> str:
     """The first line, without codes."""
     first = words.strip().partition("\n")[0]
     return _STATE.sub("", _NOISE.sub("", first)).rstrip(". ")
-
-
-def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
 
 
 def scrubbed(text: str, secrets: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ from tranche.jobs.calling import Call, called_with_files
 from tranche.jobs.conversion import converted, returned_kind
 from tranche.jobs.importing import function_of, imported
 from tranche.lakes.execution import RESULT_LIMIT, Execution
-from tranche.lakes.failures import comes_from_spark, explained, scrubbed, without_secrets
+from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.model.argument import value_of
@@ -42,6 +42,7 @@ from tranche.model.project import Settings
 from tranche.model.storage import filled, takes_key
 from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Work, Written
+from tranche.project.secrets import without_secrets
 from tranche.script.binding import escaped_path
 
 _FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"

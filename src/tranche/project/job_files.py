@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tranche.errors import Fault, Place
 from tranche.model.project import Settings
+from tranche.project.secrets import without_secrets
 from tranche.project.text import read_text
 
 if TYPE_CHECKING:
@@ -42,4 +44,7 @@ def read_job_file(file: Path, path: str, settings: Settings) -> JobsRead | None:
         )
         return JobsRead(faults=(both,), names=declared_names(source))
     lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
-    return read_jobs(settings.root, path, source, lakes)
+    read = read_jobs(settings.root, path, source, lakes)
+    # What code of users raises may tell what only they should know.
+    told = (replace(f, what=without_secrets(f.what, settings.secrets)) for f in read.faults)
+    return replace(read, faults=tuple(told))

@@ -1,9 +1,9 @@
-"""Which values of the settings are secrets."""
+"""Which values of the settings are secrets, and texts without them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _NAMED = re.compile(r"passw|pwd|secret|token|credential|(?:^|[._-])key$|access.?key|api.?key", re.I)
 _IN_URL = re.compile(r"://[^/@\s:]*:([^@/\s]+)@")
@@ -24,3 +24,13 @@ def secrets_of(name: str, value: str) -> Iterator[str]:
     if _NAMED.search(name):
         found.append(value)
     return (text for text in found if len(text) >= _SHORTEST)
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """
+    >>> without_secrets("no user with hunter2", ["hunter2"])
+    'no user with ***'
+    """
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text

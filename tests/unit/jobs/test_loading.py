@@ -110,7 +110,7 @@ def test_an_import_that_fails_leaves_nothing_behind(folder: Folder) -> None:
     project = folder.load()
     assert [str(fault) for fault in project.faults] == [
         "pipelines/shop.py:14: importing the file raised ModuleNotFoundError: No module named"
-        " 'nowhere'; correct the code; --debug shows where it comes from"
+        " 'nowhere'; correct the code; the file is imported to be read"
     ]
     assert {name for name in set(sys.modules) - before if "shop" in name} == set()
     assert project.broken == ("sales", "sales.extract", "sales.report", "shop")
@@ -119,6 +119,23 @@ def test_an_import_that_fails_leaves_nothing_behind(folder: Folder) -> None:
             targets(project, target)
     folder.write("shop.py", sales())
     assert targets(folder.sound(), "sales") == ("sales.extract", "sales.report")
+
+
+def test_an_import_that_fails_further_down_says_where(folder: Folder) -> None:
+    folder.write("helpers.py", "\n\ndef make():\n    return {}['x']\n\nmake()\n")
+    folder.write("shop.py", f"import helpers\n{sales()}")
+    assert folder.faults() == [
+        "pipelines/shop.py:1: importing the file raised KeyError: 'x', at pipelines/helpers.py:4;"
+        " correct the code; the file is imported to be read"
+    ]
+
+
+def test_faults_show_no_secrets(folder: Folder) -> None:
+    toml = '[spark.conf]\n"spark.x.password" = "hunter2"\n'
+    (folder.root / "tranche.toml").write_text(toml)
+    folder.write("shop.py", sales() + "\nraise OSError('hunter2 does not let us in')\n")
+    (fault,) = folder.faults()
+    assert "OSError: *** does not let us in" in fault
 
 
 def test_a_file_whose_syntax_is_wrong(folder: Folder) -> None:
