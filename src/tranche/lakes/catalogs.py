@@ -56,7 +56,7 @@ def lake_conf(settings: Settings) -> dict[str, str]:
 
 
 def _formats(settings: Settings) -> set[str]:
-    return {lake.format for lake in settings.lakes.values()}
+    return {lake.format for lake in settings.lakes.values()} | settings.task_formats
 
 
 def prepare_folders(settings: Settings) -> None:

@@ -19,7 +19,7 @@ from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
 from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
 from tranche.lakes.failures import comes_from_spark
-from tranche.lakes.jars import SHIPPED, JarCache
+from tranche.lakes.jars import DELTA, SHIPPED, JarCache
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts
 from tranche.lakes.sessions import Sessions
 from tranche.model.project import Settings
@@ -221,7 +221,7 @@ class Spark:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
         }
-        if any(lake.format == "delta" for lake in self._settings.lakes.values()):
+        if DELTA in packages(self._settings):
             # How it reads its log; otherwise in 50 parts, however short it is.
             conf["spark.databricks.delta.snapshotPartitions"] = "4"
         if self._settings.spark.master.startswith("local"):

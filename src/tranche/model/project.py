@@ -46,6 +46,8 @@ class Settings:
     spark: SparkSettings
     lakes: Mapping[str, Lake]
     default_lake: str
+    task_formats: frozenset[str] = frozenset()
+    """The formats in which tasks keep rows, besides those of lakes."""
     target: str | None = None
     most_bytes: int = 64 * 2**30
     """How much one job of a backfill reads at most, as far as that can be told beforehand."""

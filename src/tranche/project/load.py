@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tranche.errors import Fault, Place
@@ -56,9 +57,10 @@ def load_project(settings: Settings) -> Project:
     paths = {fault.place.path for fault in faults}
     broken |= {script.name for script in scripts if script.path in paths}
     broken |= {name for name, path in named.items() if path in paths}
+    sound = tuple(script for script in scripts if script.name not in broken)
     return Project(
-        settings=settings,
-        scripts=tuple(script for script in scripts if script.name not in broken),
+        settings=replace(settings, task_formats=_task_formats(sound)),
+        scripts=sound,
         faults=tuple(sorted(set(faults))),
         broken=tuple(sorted(broken)),
         broken_in={name: path for name, path in named.items() if name in broken},
@@ -125,3 +127,9 @@ def _same_names(scripts: list[Script]) -> Iterator[Fault]:
                     f"the {kind} {name!r} has its name from {other.path} already",
                     "rename one of them, or give it name=…",
                 )
+
+
+def _task_formats(scripts: Iterable[Script]) -> frozenset[str]:
+    """The formats in which tasks keep what they return."""
+    kept = (script.code.output for script in scripts if script.code is not None)
+    return frozenset(output.kind for output in kept if output is not None) & {"delta"}

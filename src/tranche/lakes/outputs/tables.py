@@ -169,7 +169,7 @@ class DeltaPlace(TablePlace):
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
         added = self.table.session.read.schema(_LOG).json(log).where("add IS NOT NULL")
-        found = added.select("add.partitionValues").distinct().collect()
+        found = added.select("add.partitionValues").collect()
         return frozenset(part_text(row[0]) for row in found if row[0])
 
 

@@ -1,0 +1,371 @@
+"""Tasks on Spark: what they keep, in which parts of tables, and what those downstream read."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tranche.lakes.engine import SparkEngine
+from tranche.model.backfill import BackfillRequest
+from tranche.model.plan import Request
+from tranche.model.project import Project
+from tranche.planning.backfill import plan_backfill
+from tranche.planning.plan import build_plan
+from tranche.project.load import load_project
+from tranche.run.runner import RunResult, run_plan
+from tranche.script.ranges.ranged import only_key_by_key
+from tranche.testing import MemoryStore
+
+LAKES = ("main", "delta", "parquet")
+NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
+D1, D2 = "2026-05-15", "2026-05-16"
+IOS = {
+    "iceberg": 'IcebergIO("lake://main")',
+    "delta": 'DeltaIO("data/{}")',
+    "parquet": 'ParquetIO("data/{}")',
+    "csv": 'CsvIO("data/{}")',
+    "json": 'JsonIO("data/{}")',
+}
+_NUMBERS = itertools.count()
+_HEAD = """\
+import tranche
+from tranche import (
+    CsvIO, Daily, DeltaIO, IcebergIO, JsonIO, Merge, ParquetIO, all_partitions,
+    current_partition, current_partitions, job, logical_date, task,
+)
+from pipelines_rows import ROWS, seen
+"""
+
+
+@dataclass
+class Jobs:
+    """Jobs in files of their own, run as a runner runs them."""
+
+    engine: SparkEngine
+    root: Path
+    name: str = field(default_factory=lambda: f"job{next(_NUMBERS)}")
+    store: MemoryStore = field(default_factory=MemoryStore)
+    rows: dict[str, Any] = field(default_factory=dict)
+    """What the tasks return, by key."""
+    seen: list[Any] = field(default_factory=list)
+    """What the tasks note."""
+
+    def write(self, body: str, arguments: str = "partitioning=Daily(start='2026-05-01')") -> None:
+        file = self.root / "pipelines" / f"{self.name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        body = textwrap.indent(textwrap.dedent(body), "    ")
+        file.write_text(f"{_HEAD}\n\n@job({arguments})\ndef {self.name}():\n{body}\n")
+
+    def io(self, kind: str) -> str:
+        return IOS[kind].format(self.name)
+
+    def project(self) -> Project:
+        import sys
+        import types
+
+        module = types.ModuleType("pipelines_rows")
+        module.ROWS, module.seen = self.rows, self.seen  # type: ignore[attr-defined]
+        sys.modules["pipelines_rows"] = module
+        project = load_project(self.engine._settings)
+        assert not project.faults, project.faults
+        own = tuple(script for script in project.scripts if script.job == self.name)
+        return Project(settings=self.engine._settings, scripts=own)
+
+    def run(self, partition: str | None = None, **given: Any) -> RunResult:
+        asked = Request(target=self.name, fire_time=NOON, partition=partition, **given)
+        plan = build_plan(self.project(), asked, self.store, only_key_by_key)
+        return run_plan(plan, self.engine, self.store, lambda: datetime.now(UTC))
+
+    def done(self, partition: str | None = None, **given: Any) -> RunResult:
+        result = self.run(partition, **given)
+        assert result.status == "succeeded", [step.record.error for step in result.steps]
+        return result
+
+    def fill(self, start: str, end: str) -> RunResult:
+        request = BackfillRequest(target=self.name, at=NOON, start=start, end=end)
+        plan = plan_backfill(self.project(), request, self.store, only_key_by_key)
+        return run_plan(plan.plan, self.engine, self.store, lambda: datetime.now(UTC))
+
+
+@pytest.fixture
+def jobs(engine: SparkEngine, root: Path) -> Iterator[Jobs]:
+    found = Jobs(engine, root)
+    yield found
+    (root / "pipelines" / f"{found.name}.py").unlink(missing_ok=True)
+
+
+EXTRACT = """
+@task(io={io}, partition_by=("event_date", "region"))
+def extract(spark, partition):
+    return spark.createDataFrame(ROWS[partition], "event_date string, region string, n int")
+
+@task(all_partitions=True)
+def everything(extract) -> None:
+    seen.append(sorted(map(tuple, extract.select("event_date", "region", "n").collect()), key=repr))
+
+@task
+def own(extract) -> None:
+    seen.append(sorted(map(tuple, extract.select("event_date", "region", "n").collect()), key=repr))
+
+rows = extract()
+everything(rows)
+own(rows)
+"""
+
+
+@pytest.mark.parametrize("kind", IOS)
+class TestParts:
+    def test_other_parts_stay_as_they_were(self, jobs: Jobs, kind: str) -> None:
+        """(eu, d1) and (us, d2) are written, (eu, d2) and (us, d1) are not touched."""
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        jobs.rows[D1] = [(D1, "eu", 1), (D1, "us", 2), (D2, "eu", 3), (D2, "us", 4)]
+        jobs.done(D1)
+        jobs.rows[D2] = [(D1, "eu", 10), (D2, "us", 40)]
+        jobs.done(D2)
+        every, own = jobs.seen[-2:]
+        assert every == [(D1, "eu", 10), (D1, "us", 2), (D2, "eu", 3), (D2, "us", 40)]
+        assert own == [(D1, "eu", 10), (D2, "us", 40)]
+
+    def test_parts_without_values_and_slices_without_rows(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        jobs.rows |= {D1: [(D1, None, 1), (D1, "a/b=c 'd'", 2)], D2: [(D2, "eu", 3)]}
+        jobs.done(D1)
+        jobs.done(D2)
+        assert jobs.seen[-2] == [(D1, "a/b=c 'd'", 2), (D1, None, 1), (D2, "eu", 3)]
+        jobs.rows[D1] = [(D1, None, 5)]
+        jobs.done(D1)
+        # What the key has written before and not now is gone, and nothing else is.
+        assert jobs.seen[-2:] == [[(D1, None, 5), (D2, "eu", 3)], [(D1, None, 5)]]
+        jobs.rows[D1] = []
+        jobs.done(D1)
+        assert jobs.seen[-2:] == [[(D2, "eu", 3)], []]
+
+    def test_without_columns_all_is_replaced(self, jobs: Jobs, kind: str) -> None:
+        body = EXTRACT.replace(', partition_by=("event_date", "region")', "")
+        jobs.write(body.format(io=jobs.io(kind)))
+        jobs.rows |= {D1: [(D1, "eu", 1)], D2: [(D2, "us", 2)]}
+        jobs.done(D1)
+        jobs.done(D2)
+        assert jobs.seen[-2] == [(D2, "us", 2)]
+
+
+KEYED = """
+@task(io={io}, partition_by="partition_key")
+def extract(spark, partitions):
+    rows = [row for key in partitions for row in ROWS[key]]
+    return spark.createDataFrame(rows, "partition_key string, n int")
+
+@task
+def own(extract, partition) -> None:
+    seen.append((partition, sorted(map(tuple, extract.select("partition_key", "n").collect()))))
+
+own(extract())
+"""
+
+
+class TestKeys:
+    @pytest.mark.parametrize("kind", ["iceberg", "delta", "parquet"])
+    def test_a_range_is_one_call(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(KEYED.format(io=jobs.io(kind)))
+        jobs.rows |= {D1: [(D1, 1), (D1, 2)], D2: [(D2, 3)]}
+        assert jobs.fill(D1, D2).status == "succeeded"
+        assert sorted(jobs.seen) == [(D1, [(D1, 1), (D1, 2)]), (D2, [(D2, 3)])]
+
+    def test_the_key_comes_by_itself(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("delta")}, partition_by="partition_key")
+            def extract(spark):
+                return spark.createDataFrame([(len(current_partition()),)], "n int")
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.collect())))
+
+            own(extract())
+            """
+        )
+        jobs.done(D1)
+        assert jobs.seen == [[(10, D1)]]
+
+    def test_several_keys_without_the_column(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("delta")}, partition_by="partition_key")
+            def extract(spark, partitions):
+                return spark.createDataFrame([(1,)], "n int")
+
+            extract()
+            """
+        )
+        result = jobs.fill(D1, D2)
+        (step,) = result.steps
+        assert step.record.status == "failed"
+        assert "rows of 2 keys without the column partition_key" in str(step.keys[0].error)
+
+    def test_a_column_that_is_missing(self, jobs: Jobs) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io("parquet")).replace("region string", "reg string"))
+        jobs.rows[D1] = [(D1, "eu", 1)]
+        result = jobs.run(D1)
+        error = str(result.steps[0].record.error)
+        assert "is divided by region, and its rows have no such column" in error
+        assert f"pipelines/{jobs.name}.py:" in error
+
+
+class TestResults:
+    def test_none_writes_nothing_and_is_handed_over(self, jobs: Jobs) -> None:
+        jobs.write(
+            """
+            @task
+            def extract(partition):
+                return None if ROWS.get(partition) is None else ROWS[partition]
+
+            @task
+            def own(extract) -> None:
+                seen.append(extract)
+
+            own(extract())
+            """
+        )
+        jobs.done(D1)
+        assert jobs.seen == [None]
+
+    @pytest.mark.parametrize("kind", ["pd.DataFrame", "pl.DataFrame", "pl.LazyFrame", "pa.Table"])
+    def test_frames_of_all_kinds(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            import pandas as pd
+            import polars as pl
+            import pyarrow as pa
+
+            @task
+            def extract() -> {kind}:
+                made = {{"n": [1, 2]}}
+                return pa.table(made) if {kind!r} == "pa.Table" else {kind}(made)
+
+            @task
+            def own(extract: {kind}) -> None:
+                seen.append(type(extract).__name__)
+
+            own(extract())
+            """
+        )
+        jobs.done(D1)
+        assert jobs.seen == [kind.partition(".")[2]]
+
+    @pytest.mark.parametrize("kind", ["iceberg", "delta"])
+    def test_merge(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io(kind)}, partition_by="day")
+            def extract(spark, partition):
+                rows = spark.createDataFrame(ROWS[partition], "day string, id int, n int, gone boolean")
+                return (
+                    Merge(rows, on=("day", "id"))
+                    .when_matched_delete("source.gone")
+                    .when_matched_update({{"n": "target.n + source.n"}})
+                    .when_not_matched_insert_all("NOT source.gone")
+                )
+
+            @task(all_partitions=True)
+            def every(extract) -> None:
+                seen.append(sorted(map(tuple, extract.select("day", "id", "n").collect())))
+
+            every(extract())
+            """
+        )
+        jobs.rows |= {
+            D1: [(D1, 1, 1, False), (D1, 2, 1, False), (D1, 3, 1, True)],
+            D2: [(D1, 1, 5, False), (D1, 2, 0, True), (D2, 9, 9, False)],
+        }
+        jobs.done(D1)
+        jobs.done(D2)
+        assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
+
+    def test_files_take_no_merge(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("csv")})
+            def extract(spark):
+                return Merge(spark.range(1), on="id")
+
+            extract()
+            """
+        )
+        (step,) = jobs.run(D1).steps
+        assert "cannot take a Merge: its files have no rows that change" in str(step.record.error)
+
+    def test_an_io_of_the_user(self, jobs: Jobs) -> None:
+        jobs.write(
+            """
+            class Own:
+                def write(self, context, data):
+                    if context.keys == ("2026-05-16",):
+                        raise OSError("half-way")
+                    ROWS["kept", context.keys] = data
+                def read(self, context):
+                    return ROWS["kept", context.keys]
+
+            @task(io=Own())
+            def extract(partition):
+                return {"any": partition}
+
+            @task
+            def own(extract) -> None:
+                seen.append(extract)
+
+            own(extract())
+            """
+        )
+        jobs.done(D1)
+        assert jobs.seen == [{"any": D1}]
+        failed = jobs.run(D2).steps[0].record
+        assert failed.status == "failed" and "OSError: half-way" in str(failed.error)
+
+
+def test_append_happens_once(jobs: Jobs) -> None:
+    jobs.write(EXTRACT.format(io=jobs.io("delta").replace(")", ', mode="append")')))
+    jobs.rows[D1] = [(D1, "eu", 1)]
+    jobs.done(D1)
+    jobs.done(D1)
+    assert jobs.seen[-2] == [(D1, "eu", 1), (D1, "eu", 1)]
+
+
+def test_auto_filter_that_is_off_is_told(jobs: Jobs) -> None:
+    jobs.write(EXTRACT.format(io=jobs.io("parquet").replace(")", ", auto_filter=False)")))
+    jobs.rows |= {D1: [(D1, "eu", 1)], D2: [(D2, "eu", 2)]}
+    jobs.done(D1)
+    result = jobs.done(D2)
+    assert jobs.seen[-1] == [(D1, "eu", 1), (D2, "eu", 2)]
+    assert any("its IO has auto_filter=False" in warning for warning in result.warnings)
+
+
+def test_a_run_across_midnight_keeps_its_key(jobs: Jobs) -> None:
+    jobs.write(
+        """
+        @task
+        def extract(spark):
+            seen.append(current_partition())
+            return spark.range(1)
+
+        @task
+        def report(extract) -> None:
+            seen.append((current_partition(), logical_date().isoformat()))
+
+        report(extract())
+        """
+    )
+    late = datetime(2026, 5, 16, 23, 59, 59, tzinfo=UTC)
+    clock = iter([late, *(datetime(2026, 5, 17, 0, n, tzinfo=UTC) for n in range(50))])
+    asked = Request(target=jobs.name, fire_time=late)
+    plan = build_plan(jobs.project(), asked, jobs.store, only_key_by_key)
+    result = run_plan(plan, jobs.engine, jobs.store, lambda: next(clock))
+    assert result.status == "succeeded"
+    assert jobs.seen == [D2, (D2, "2026-05-16T00:00:00+00:00")]
