@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tranche.lakes.engine import SparkEngine
 from tranche.model.backfill import BackfillRequest
 from tranche.model.plan import Request
 from tranche.model.project import Project
@@ -317,7 +318,7 @@ def test_functions_of_the_script_reach_the_workers(scripts: Scripts) -> None:
     assert scripts.rows("udf") == [(n, 2 * n + 1, "2026-05-16") for n in range(3)]
 
 
-def test_what_code_does_to_its_session_stays_there(scripts: Scripts) -> None:
+def test_what_code_does_to_its_session_stays_there(scripts: Scripts, engine: SparkEngine) -> None:
     scripts.bench.sql("CREATE NAMESPACE IF NOT EXISTS main.elsewhere")
     for name, act in {
         "moves": "spark.sql('USE main.elsewhere')",
@@ -326,10 +327,14 @@ def test_what_code_does_to_its_session_stays_there(scripts: Scripts) -> None:
         "views": "spark.range(1).createOrReplaceTempView('left_behind')",
     }.items():
         scripts.add(name, f"# pipeline\ndef main(spark):\n    {act}\n")
-        assert scripts.step(name).record.error is None
+        step = scripts.step(name)
+        assert (step.record.error, step.warnings) == (None, ())
     for _ in range(4):
-        found = scripts.bench.sql("SELECT current_catalog() AS c, current_schema() AS s")
-        assert found == [{"c": "spark_catalog", "s": "default"}] or found[0]["s"] != "elsewhere"
+        [place] = scripts.bench.sql("SELECT current_schema() AS s")
+        assert place["s"] != "elsewhere"
+        for what in ("USER FUNCTIONS", "VIEWS"):
+            left = engine.query(f"SHOW {what} IN spark_catalog.default", limit=9).records()
+            assert not left, left
 
 
 def test_a_script_that_makes_nothing_shows_what_it_returns(scripts: Scripts) -> None:

@@ -45,6 +45,8 @@ from tranche.ports import Staged, Work, Written
 from tranche.project.secrets import without_secrets
 from tranche.script.binding import escaped_path
 
+_FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
+"""Temporary ones are of no schema, and shown with those of any; this one is always there."""
 KEY_COLUMN = "partition_key"
 """The column of returned rows that says which key each is of, where a call is for several."""
 
@@ -152,7 +154,7 @@ class CodeExecution(Execution):
         catalog = self.session.catalog
         if (catalog.currentCatalog(), catalog.currentDatabase()) != self.stood:
             return False
-        return not self.session.sql("SHOW USER FUNCTIONS").take(1)
+        return not self.session.sql(_FUNCTIONS).take(1)
 
     # The call
 
