@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from tranche.errors import Fault
 from tranche.jobs.arguments import arguments_of, check_given, check_taken, parameters_of
 from tranche.jobs.binding import Binding, Bound
-from tranche.jobs.declared import Body, Call, Job, Task, run_body
+from tranche.jobs.declared import Body, Call, Function, Job, Task, run_body
 from tranche.jobs.faults import Faults, first_line_of
 from tranche.jobs.fingerprint import fingerprint
 from tranche.jobs.options import (
@@ -42,6 +42,8 @@ from tranche.script.data_tests import parse_data_test
 from tranche.script.defining import made_assets, unique
 from tranche.script.lakes import Lakes
 from tranche.script.materialize import parse_layout
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class _Reader:
         maker, output = self.kept[value.asset]
         return replace(parameter, value=replace(value, maker=maker, output=output))
 
-    def tried(self, task: Task, check: Any) -> Any:
+    def tried(self, task: Task, check: Callable[[], _T]) -> _T | None:
         return self.faults.tried(check, task.function, f"the task {task.name!r}: ")
 
     def check_function(self, task: Task) -> bool:
@@ -213,7 +215,7 @@ class _Reader:
         return returns_nothing(known[1])
 
     def made(self, task: Task, top: _Top, nothing: bool) -> tuple[Materialize, Output | None]:
-        found: tuple[Materialize, Output | None] | None = self.tried(
+        found = self.tried(
             task,
             lambda: made_by(
                 task,
@@ -258,7 +260,7 @@ class _Reader:
 
     def tests(self, task: Task) -> tuple[DataTest, ...]:
         line = first_line_of(task.function)
-        given: tuple[str, ...] = self.tried(task, lambda: names_of("tests", task.tests)) or ()
+        given = self.tried(task, lambda: names_of("tests", task.tests)) or ()
         found = [self.tried(task, partial(parse_data_test, text, line)) for text in given]
         return tuple(test for test in found if test is not None)
 
@@ -294,7 +296,7 @@ class _Reader:
         return known[1].lineno if known is not None else first_line_of(task.function)
 
 
-def _check_name(what: str, name: Any, function: Any, faults: Faults) -> None:
+def _check_name(what: str, name: object, function: Function, faults: Faults) -> None:
     if not is_name(name):
         faults.of(
             function,

@@ -22,7 +22,7 @@ from tranche.lakes.folders import TaskFolder
 from tranche.lakes.given import frame_of
 from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.outputs.files import FilesPlace
-from tranche.lakes.outputs.parts import in_parts, part_text, values_of
+from tranche.lakes.outputs.parts import in_parts, nothing_part, part_text, values_of
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
 from tranche.lakes.python import KEY_COLUMN, CodeExecution, in_words, mapped_keys
@@ -44,8 +44,6 @@ class TaskExecution(CodeExecution):
     """What the function returned."""
     rows_kept: DataFrame | None = None
     """The rows of it that are to be kept."""
-    told: tuple[str, ...] = ()
-    """What its reader should know."""
 
     @property
     def output(self) -> Output:
@@ -60,8 +58,12 @@ class TaskExecution(CodeExecution):
         return tuple(key for key in self.step.keys if key is not None)
 
     def stage(self) -> Staged:
+        staged = self.staged()
+        return replace(staged, warnings=(*staged.warnings, *self.unfiltered()))
+
+    def staged(self) -> Staged:
         made = self.step.script.annotations.materialize
-        if made is None or (isinstance(made.strategy, Nothing) and self.output.kind != "own"):
+        if made is None or self.does_nothing:
             return super().stage()
         if self.step.is_range:
             self.check_range()
@@ -80,22 +82,57 @@ class TaskExecution(CodeExecution):
             writer = self.writer_for(made)
             return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
         self.rows_kept = self.divided(self.frame_given(self.returned))
-        return Staged(sources=self.sources, warnings=self.told)
+        return Staged(sources=self.sources)
+
+    @property
+    def does_nothing(self) -> bool:
+        """Whether it can only return None, and keeps nothing."""
+        made = self.step.script.annotations.materialize
+        nothing = made is not None and isinstance(made.strategy, Nothing)
+        return nothing and self.output.kind != "own"
+
+    def loaded_tables(self) -> list[LakeTable]:
+        """Those that are there: a task that has only ever returned None has made none."""
+        return [
+            table
+            for table in super().loaded_tables()
+            if self.tables.of(table).columns() is not None
+        ]
+
+    def unfiltered(self) -> list[str]:
+        """What it reads all of, although only some of it is meant."""
+        values = (parameter.value for parameter in self.code.parameters)
+        return [
+            f"{self.code.function} reads all of {value.asset}: its IO has auto_filter=False"
+            for value in values
+            if isinstance(value, Loaded)
+            and value.output is not None
+            and value.output.partition_by
+            and not value.output.auto_filter
+            and not value.all_partitions
+        ]
 
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         made = self.step.script.annotations.materialize
-        if self.writer is not None or made is None:
+        if made is None or self.does_nothing:
             return super().publish(leave_out)
-        if isinstance(made.strategy, Nothing) and self.output.kind != "own":
-            return super().publish(leave_out)
+        if self.writer is not None:
+            return replace(super().publish(leave_out), parts=self.no_parts())
         if self.returned is None:
-            return Written(keys=self.each(None), parts=dict.fromkeys(self.keys, ()))
+            nothing = {key: (nothing_part(key),) for key in self.keys or (None,)}
+            return Written(keys=self.each(None), parts=nothing)
         if self.output.kind == "own":
             io = registry.io_of(self.step.script, self.settings.root)
             act = partial(write_own, io, self.step.script, self.keys, self.returned)
             in_words(act, self.settings, debug=self.debug)
-            return Written(keys=self.each(None), digest=f"attempt {self.work.attempt.id}")
+            digest = f"attempt {self.work.attempt.id}"
+            return Written(keys=self.each(None), digest=digest, parts=self.no_parts())
         return self.located(self.code.line, lambda: self.keep(made.asset))
+
+    def no_parts(self) -> dict[str | None, tuple[str, ...]] | None:
+        """What is to be noted where there are no parts: nothing, unless something was before."""
+        noted = self.work.parts.get(str(self.step.script.asset))
+        return dict.fromkeys(self.keys or (None,), ()) if noted else None
 
     # What is written
 
@@ -161,7 +198,7 @@ class TaskExecution(CodeExecution):
             snapshot=kept.snapshot,
             digest=None if kept.snapshot else f"attempt {self.work.attempt.id}",
             keys=self.each(kept),
-            parts=self.parts_by_key(kept) if by else None,
+            parts=self.parts_by_key(kept) if by else self.no_parts(),
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
 
@@ -198,7 +235,12 @@ class TaskExecution(CodeExecution):
     def held_alone(self) -> set[str]:
         """The parts that these keys were written to, and no other key since."""
         held = self.work.parts.get(str(self.step.script.asset), {})
-        return {part for key in self.keys or (None,) for part in held.get(key, ())}
+        return {
+            part
+            for key in self.keys or (None,)
+            for part in held.get(key, ())
+            if part != nothing_part(key)
+        }
 
     def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
         if place.columns() is None:
@@ -230,6 +272,8 @@ class TaskExecution(CodeExecution):
 
     def load_rows(self, loaded: Loaded) -> object:
         output = loaded.output
+        if loaded.maker is not None and self.is_nothing(loaded):
+            return None
         if output is None or loaded.maker is None or output.kind == "lake":
             return self.lake_rows(loaded)
         if output.kind == "own":
@@ -238,8 +282,14 @@ class TaskExecution(CodeExecution):
             return None
         return self.located(self.code.line, lambda: self.kept_rows(loaded, output))
 
+    def is_nothing(self, loaded: Loaded) -> bool:
+        """Whether the task before has returned None for all keys that are read."""
+        known = self.work.parts.get(str(loaded.asset), {})
+        keys: list[str | None] = [*(mapped_keys(self.step, loaded) or [None])]
+        return all(known.get(key) == (nothing_part(key),) for key in keys)
+
     def lake_rows(self, loaded: Loaded) -> object:
-        """Rows of a table; None if the task that makes it has returned None."""
+        """Rows of a table; None if nothing has made it."""
         if (
             loaded.maker is not None
             and isinstance(loaded.asset, LakeTable)
@@ -268,19 +318,13 @@ class TaskExecution(CodeExecution):
         rows = place.rows()
         keys = mapped_keys(self.step, loaded)
         if output.partition_by and keys is not None and not loaded.all_partitions:
-            if not output.auto_filter:
-                self.warn(
-                    f"{self.code.function} reads all of {loaded.asset}: its IO has"
-                    " auto_filter=False"
-                )
-            else:
-                known = self.work.parts.get(str(loaded.asset), {})
-                parts = {part for key in keys for part in known.get(key, ())}
+            known = self.work.parts.get(str(loaded.asset), {})
+            parts = {
+                part for key in keys for part in known.get(key, ()) if part != nothing_part(key)
+            }
+            if output.auto_filter:
                 rows = rows.where(in_parts(parts, columns))
         return rows if loaded.frame == "spark" else converted(rows, loaded.frame)
-
-    def warn(self, text: str) -> None:
-        self.told = (*self.told, text)
 
     # Where it is
 

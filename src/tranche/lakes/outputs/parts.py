@@ -27,6 +27,11 @@ def part_text(values: Values) -> str:
     return json.dumps(dict(sorted(values.items())), ensure_ascii=False)
 
 
+def nothing_part(key: str | None) -> str:
+    """What is noted of a key for which a task has returned None."""
+    return json.dumps(["nothing", key], ensure_ascii=False)
+
+
 def values_of(part: str) -> dict[str, str | None]:
     found: dict[str, str | None] = json.loads(part)
     return found
