@@ -14,14 +14,17 @@ import pytest
 
 from tranche.lakes.engine import SparkEngine
 from tranche.model.asset import LakeTable
+from tranche.model.layout import SetLayout
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
 from tranche.model.run import Attempt
+from tranche.model.statement import Statement
 from tranche.planning.plan import build_plan
 from tranche.ports import Staged, Work, Written
 from tranche.project.config import parse_settings
 from tranche.run.attempts import StepResult
 from tranche.run.runner import run_plan
+from tranche.script.adhoc import resolved_statement
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
 from tranche.script.violations import read_violation_query
@@ -43,6 +46,11 @@ format = "parquet"
 """
 _NUMBERS = itertools.count()
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
+
+
+def typed(text: str, *lakes: str) -> Statement | SetLayout:
+    """A statement as somebody types it."""
+    return resolved_statement(text, Lakes(frozenset(lakes or ("main",)), "main"))
 
 
 @pytest.fixture(scope="session")
@@ -162,11 +170,8 @@ class Bench:
         )
 
     def sql(self, text: str) -> list[dict[str, Any]]:
-        lakes = Lakes(frozenset(self.engine._settings.lakes), "main")
-        from tranche.script.adhoc import resolved_statement
-
-        rows = self.engine.query(resolved_statement(self.named(text), lakes), limit=10_000)
-        return rows.records()
+        lakes = self.engine._settings.lakes
+        return self.engine.query(typed(self.named(text), *lakes), limit=10_000).records()
 
     def named(self, text: str) -> str:
         """`@t` stands for this test's schema and table."""

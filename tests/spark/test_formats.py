@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tranche.model.asset import LakeTable
 from tranche.model.plan import SliceKey
+from tranche.model.project import Project
+from tranche.planning.given import copy_plan
 from tranche.run.attempts import StepResult
-from tranche.run.runner import run_plan
+from tranche.run.runner import RunResult, run_plan
 from tranche.testing import MemoryStore
 
 if TYPE_CHECKING:
@@ -214,3 +217,54 @@ def test_a_step_may_read_one_format_and_write_another(bench: Bench) -> None:
         step, _ = bench.ran(text)
         assert step.record.status == "succeeded", step.record.error
         assert bench.sql(f"SELECT * FROM {address}") == [{"id": 1, "name": "A"}]
+
+
+def test_a_copy_keeps_partitions_and_ledger(bench: Bench) -> None:
+    """From Iceberg to Delta to Parquet and back."""
+    store = MemoryStore()
+    life = Life(bench, "", "partition")
+    for day, rows in ((1, {1: "a"}), (2, {2: "it's", 3: None}), (3, {})):
+        at = FIRST + timedelta(days=day)
+        bench.ran(life.text(rows), store, fire_time=at, partition=life.key(day))
+    source = LakeTable("main", "t", bench.schema)
+    for lake, name in (("delta", "t"), ("parquet", "t"), ("main", "again")):
+        table = LakeTable(lake, name, bench.schema)
+        (step,) = copied(bench, store, source, table).steps
+        assert step.record.status == "succeeded", step.record.error
+        assert (step.record.strategy, step.record.rows) == ("copy", 3)
+        address = f"{lake}.`{bench.schema}`.`{name}`"
+        found = bench.sql(f"SELECT _tranche_partition AS day, id, name FROM {address} ORDER BY id")
+        assert [tuple(row.values()) for row in found] == [
+            (life.key(1), 1, "a"),
+            (life.key(2), 2, "it's"),
+            (life.key(2), 3, None),
+        ]
+        for day in (1, 2):
+            then, now = (store.partition(str(t), life.key(day)) for t in (source, table))
+            assert then is not None and now is not None
+            assert (now.rows, now.digest, now.ordinal) == (then.rows, then.digest, then.ordinal)
+            assert now.fingerprint == then.fingerprint and now.snapshot == step.record.snapshot
+        again = copied(bench, store, source, table).steps[0]
+        assert "is there already, and a copy would take its place" in str(again.record.error)
+        source = table
+
+
+def test_a_copy_of_a_history_goes_on(bench: Bench) -> None:
+    store = MemoryStore()
+    life = Life(bench, " key=id history", "partition")
+    for day, rows in ((1, {1: "a"}), (3, {1: "c"})):
+        assert life.put(rows, day).record.status == "succeeded"
+    table = LakeTable("delta", "t", bench.schema)
+    step = copied(bench, store, LakeTable("main", "t", bench.schema), table).steps[0]
+    assert step.record.status == "succeeded", step.record.error
+    there = Life(replace(bench, lake="delta"), " key=id history", "partition")
+    done = there.put({1: "b"}, 2)
+    assert done.record.status == "succeeded", done.record.error
+    found = there.bench.sql("SELECT name, is_current FROM @t ORDER BY valid_from")
+    assert [tuple(row.values()) for row in found] == [("a", False), ("b", False), ("c", True)]
+
+
+def copied(bench: Bench, store: MemoryStore, source: LakeTable, table: LakeTable) -> RunResult:
+    project = Project(settings=bench.engine._settings, scripts=())
+    plan = copy_plan(project, source, table, datetime.now(UTC))
+    return run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))

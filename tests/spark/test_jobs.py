@@ -16,6 +16,8 @@ from tranche.run.runner import run_plan
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.testing import MemoryEngine, MemoryStore, run_job
 
+from .conftest import typed
+
 pytestmark = pytest.mark.spark
 
 SALES = """
@@ -59,7 +61,7 @@ def test_a_job_runs_on_spark(engine: SparkEngine, root: Path) -> None:
     plan = build_plan(project, request, store, only_key_by_key)
     result = run_plan(plan, engine, store, lambda: datetime.now(UTC))
     assert result.status == "succeeded", [step.record.error for step in result.steps]
-    rows = engine.query("SELECT * FROM main.spark_sales.scaled", limit=10).records()
+    rows = engine.query(typed("SELECT * FROM main.spark_sales.scaled"), limit=10).records()
     assert sorted((row["_tranche_partition"], row["n"]) for row in rows) == [
         ("2026-05-15", 5),
         ("2026-05-15", 10),

@@ -26,7 +26,7 @@ from tranche.script.ranges.ranged import only_key_by_key
 from tranche.script.sql import read_sql_script
 from tranche.testing import MemoryStore
 
-from .conftest import NOON, Bench
+from .conftest import NOON, Bench, typed
 
 DAYS = ("2026-05-15", "2026-05-16", "2026-05-17")
 HEAD = "# pipeline\n# partitioned daily\n"
@@ -333,7 +333,7 @@ def test_what_code_does_to_its_session_stays_there(scripts: Scripts, engine: Spa
         [place] = scripts.bench.sql("SELECT current_schema() AS s")
         assert place["s"] != "elsewhere"
         for what in ("USER FUNCTIONS", "VIEWS"):
-            left = engine.query(f"SHOW {what} IN spark_catalog.default", limit=9).records()
+            left = engine.query(typed(f"SHOW {what} IN spark_catalog.default"), limit=9).records()
             assert not left, left
 
 

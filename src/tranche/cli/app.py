@@ -18,7 +18,7 @@ from tranche.cli.project_commands import check, demo, graph, init
 from tranche.cli.run_command import run
 from tranche.cli.serve_command import serve
 from tranche.cli.token_command import token
-from tranche.cli.version_commands import maintain, rollback
+from tranche.cli.version_commands import copy, maintain, rollback
 
 app = typer.Typer(
     name="tranche",
@@ -40,6 +40,7 @@ for _command in (
     sql,
     explain,
     rollback,
+    copy,
     maintain,
     pending,
     pause,

@@ -50,6 +50,32 @@ def rollback(
             raise typer.Exit(1)
 
 
+def copy(
+    source: Annotated[str, typer.Argument(help="The table to copy, as lake://<lake>/<table>.")],
+    table: Annotated[str, typer.Argument(help="The table to make, which must not be there yet.")],
+    patience: PatienceOption = 600,
+    dry_run: DryRunOption = False,
+    project: ProjectOption = HERE,
+    target: TargetOption = None,
+    json_: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Copy a table with its partitions and its ledger, also from one format to another."""
+    output = Output(json_, debug)
+    with explaining(output):
+        from tranche.cli.running import run_planned, show_planned
+
+        loaded = service.open_project(project, target)
+        plan = service.copy(loaded, source, table)
+        went_well = (
+            show_planned(loaded, lambda _: plan, output)
+            if dry_run
+            else run_planned(loaded, lambda _: plan, output, patience=patience)
+        )
+        if not went_well:
+            raise typer.Exit(1)
+
+
 def maintain(
     asset: Annotated[
         str | None, typer.Argument(help="An asset; all that were ever made when left out.")

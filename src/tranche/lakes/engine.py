@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from tranche.errors import EngineError
 from tranche.lakes.commit import Commit
+from tranche.lakes.copying import Copying
 from tranche.lakes.events import new_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
@@ -100,13 +101,19 @@ class SparkEngine:
             if isinstance(trial, Execution):
                 sent += (statement.text for statement in trial.sent)
 
-    def _trial(self, session: SparkSession, work: Work) -> Execution | Restoration:
+    def _trial(self, session: SparkSession, work: Work) -> Execution | Restoration | Copying:
         script = work.step.script
         if work.step.restores is not None:
             assert isinstance(script.asset, LakeTable)
             commit = Commit(work.attempt, script.fingerprint)
             stored = self._tables(session).of(script.asset)
             return Restoration(stored, work.step.restores, commit)
+        if work.step.copies is not None:
+            assert isinstance(script.asset, LakeTable) and isinstance(work.step.copies, LakeTable)
+            tables = self._tables(session)
+            layout = script.annotations.layout or None
+            commit = Commit(work.attempt, script.fingerprint)
+            return Copying(tables.of(work.step.copies), tables.of(script.asset), layout, commit)
         if script.code is not None and work.rows is None:
             kind = CodeExecution if script.job is None else TaskExecution
             return kind(session, self._settings, work, self._snapshots, debug=self._debug)

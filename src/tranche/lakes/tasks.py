@@ -285,7 +285,7 @@ class TaskExecution(CodeExecution):
     def is_nothing(self, loaded: Loaded) -> bool:
         """Whether the task before has returned None for all keys that are read."""
         known = self.work.parts.get(str(loaded.asset), {})
-        keys: list[str | None] = [*(mapped_keys(self.step, loaded) or [None])]
+        keys: list[str | None] = list(mapped_keys(self.step, loaded) or ()) or [None]
         return all(known.get(key) == (nothing_part(key),) for key in keys)
 
     def lake_rows(self, loaded: Loaded) -> object:

@@ -73,6 +73,8 @@ class Step:
     """What it reads as an earlier run did, not as it is when the step starts."""
     restores: str | None = None
     """The snapshot that its asset goes back to; the script does not run then."""
+    copies: AssetUri | None = None
+    """The table that its asset becomes a copy of; the script does not run then."""
     verdict: Verdict = "run"
     reason: str | None = None
     """Why it is skipped, or why it cannot work."""
@@ -110,9 +112,16 @@ class Step:
         return any(key.provisional for key in self.slice)
 
     @property
+    def is_of_table(self) -> bool:
+        """Whether it is about the table as a whole, and not about what the script makes."""
+        return self.restores is not None or self.copies is not None
+
+    @property
     def strategy(self) -> str | None:
         if self.restores is not None:
             return "rollback"
+        if self.copies is not None:
+            return "copy"
         made = self.script.annotations.materialize
         return made.strategy.name if made else None
 

@@ -82,6 +82,23 @@ def rollback_plan(project: Project, table: LakeTable, snapshot: str, fire_time: 
     return Plan(request=Request(target=str(table), fire_time=fire_time), steps=(step,))
 
 
+def copy_plan(project: Project, source: LakeTable, table: LakeTable, fire_time: datetime) -> Plan:
+    """Makes a table of another one, with all that the ledger knows of it."""
+    if source == table:
+        raise UnknownTarget(f"{source} would become a copy of itself", "name another table")
+    maker, script = declared_script(project, source), declared_script(project, table)
+    annotations = Annotations(
+        partitioning=None if maker is None else maker.partitioning,
+        materialize=Materialize(table, Replace()),
+    )
+    step = Step(
+        position=0,
+        script=script or Script(name=GIVEN, path=GIVEN, language="python", annotations=annotations),
+        copies=source,
+    )
+    return Plan(request=Request(target=str(table), fire_time=fire_time), steps=(step,))
+
+
 def declared_script(project: Project, table: LakeTable) -> Script | None:
     """The script that makes a table, if the project has one."""
     graph = build_graph(project.scripts)

@@ -57,7 +57,7 @@ def repeat_plan(project: Project, run: str, state: StateReader) -> Plan:
 def _check(project: Project, past: Run, steps: Sequence[StepRecord]) -> None:
     for record in steps:
         what = record.asset or record.script
-        if record.strategy == "rollback":
+        if record.strategy in ("rollback", "copy"):
             raise UsageError(
                 f"the run {past.id} took {what} back to a snapshot",
                 "take it there again with tranche rollback",

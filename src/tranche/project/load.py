@@ -10,6 +10,7 @@ from tranche.errors import Fault, Place
 from tranche.model.project import Project, Settings
 from tranche.model.script import Script
 from tranche.planning.deadlines import deadline_faults
+from tranche.planning.formats import format_faults
 from tranche.planning.graph import build_graph, graph_faults
 from tranche.planning.links import mapping_faults
 from tranche.project.cache import ScriptCache
@@ -54,6 +55,7 @@ def load_project(settings: Settings) -> Project:
     faults += graph_faults(scripts)
     faults += mapping_faults(build_graph(scripts))
     faults += deadline_faults(scripts)
+    faults += format_faults(scripts, settings.lakes)
     paths = {fault.place.path for fault in faults}
     broken |= {script.name for script in scripts if script.path in paths}
     broken |= {name for name, path in named.items() if path in paths}

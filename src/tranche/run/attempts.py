@@ -233,7 +233,7 @@ class Attempts:
         """The keys that nobody else may work on; of a history all keys, whose order matters."""
         made = self.step.script.annotations.materialize
         whole = made is not None and isinstance(made.strategy, History)
-        return (None,) if whole or self.step.restores is not None else self.step.keys
+        return (None,) if whole or self.step.is_of_table else self.step.keys
 
     def attempt(self, attempt: Attempt) -> StepResult:
         work = Work(

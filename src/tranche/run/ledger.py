@@ -42,6 +42,8 @@ def expected(
         for entry in entries_of(step, attempt, "succeeded", at, inputs=inputs, staged=staged)
         if entry.partition not in left_out
     )
+    if step.copies is not None:
+        return tuple(_copied(entries[0], step, key, state) for key in staged.restored)
     if step.restores is None:
         return entries
     return tuple(_restored(entries[0], step, key, staged, state) for key in staged.restored)
@@ -76,6 +78,29 @@ def _restored(
     )
 
 
+def _copied(
+    entry: Materialization, step: Step, key: Restored, state: StateReader
+) -> Materialization:
+    """A key that is what it is in another table, made of the same."""
+    copied = replace(entry, id=new_id(entry.finished_at), partition=key.partition, rows=key.rows)
+    log = state.materializations(str(step.copies), key.partition, limit=_LOG)
+    found = next((e for e in log if e.status == "succeeded"), None)
+    if found is None:
+        rule = step.script.partitioning
+        known = rule is not None and key.partition is not None
+        ordinal = rule.ordinal(key.partition) if rule and known and key.partition else None
+        return replace(copied, ordinal=ordinal, fingerprint="")
+    return replace(
+        copied,
+        ordinal=found.ordinal,
+        fingerprint=found.fingerprint,
+        digest=found.digest,
+        inputs=found.inputs,
+        tests=found.tests,
+        provisional=found.provisional,
+    )
+
+
 def entries_of(
     step: Step,
     attempt: Attempt,
@@ -87,7 +112,7 @@ def entries_of(
     error: str | None = None,
 ) -> tuple[Materialization, ...]:
     """An entry for each asset and key of an attempt; none for a step that materializes nothing."""
-    if step.script.asset is None or (step.restores is not None and status != "succeeded"):
+    if step.script.asset is None or (step.is_of_table and status != "succeeded"):
         return ()
     return tuple(
         Materialization(
@@ -156,7 +181,7 @@ def _digest(written: Written, each: WrittenKey | None, before: PartitionState | 
 
 def past(step: Step, state: StateReader) -> tuple[Materialization, ...]:
     """The latest successes of the step's key."""
-    if step.script.asset is None or step.restores is not None or step.is_range:
+    if step.script.asset is None or step.is_of_table or step.is_range:
         return ()
     log = state.materializations(str(step.script.asset), step.partition, limit=_PAST)
     return tuple(entry for entry in log if entry.status == "succeeded")
@@ -176,7 +201,7 @@ def standing(step: Step, state: StateReader) -> Mapping[str, Materialization]:
 
 def parts(step: Step, state: StateReader) -> Mapping[str, Mapping[str | None, tuple[str, ...]]]:
     """The parts that keys were written to: of what a task reads, and of its own asset."""
-    if step.script.job is None or step.restores is not None:
+    if step.script.job is None or step.is_of_table:
         return {}
     wanted: dict[str, set[str | None]] = {}
     for needed in step.inputs:

@@ -134,8 +134,8 @@ class _Reconciliation:
 
     def failed(self, step: StepRecord, attempt: Attempt, noted: Sequence[Materialization]) -> None:
         entries = []
-        # A rollback is of no key of its own, and leaves all of them as they were.
-        if step.asset is not None and step.strategy != "rollback":
+        # They are of no key of their own, and leave all of them as they were.
+        if step.asset is not None and step.strategy not in ("rollback", "copy"):
             entries = self.failures(step, attempt, noted)
         failed = replace(step, status="failed", error=_GONE, finished_at=self.at)
         ended = attempt

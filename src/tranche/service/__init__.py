@@ -30,7 +30,7 @@ from tranche.service.opening import (
     open_state,
     open_story,
 )
-from tranche.service.running import Given, plan, repeat, rollback, run, write
+from tranche.service.running import Given, copy, plan, repeat, rollback, run, write
 from tranche.service.upkeep import maintain, managed_tables
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "check",
     "check_scan",
     "columns_log",
+    "copy",
     "explain",
     "find_asset",
     "find_job",

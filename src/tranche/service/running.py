@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tranche.errors import NotPublished, UnknownSnapshot, UsageError
-from tranche.model.asset import LakeTable
+from tranche.model.asset import BadAddress, LakeTable, parse_address
 from tranche.model.data_test import ScriptTest
 from tranche.model.partitioning import Partitioning
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
 from tranche.model.strategy import SchemaPolicy, Strategy
-from tranche.planning.given import given_plan, rollback_plan
+from tranche.planning.given import copy_plan, given_plan, rollback_plan
 from tranche.planning.plan import build_plan
 from tranche.planning.repeat import repeat_plan
 from tranche.ports import Clock, Engine, StateReader, StateStore
@@ -113,6 +113,25 @@ def rollback(project: Project, asset: str, snapshot: str, *, clock: Clock = now)
             f"tranche show {asset} --snapshots lists them",
         )
     return rollback_plan(project, find_asset(project, asset), snapshot, clock())
+
+
+def copy(project: Project, source: str, table: str, *, clock: Clock = now) -> Plan:
+    """What copying a table to another one, maybe of another format, would do."""
+    tables = [_table(project, text) for text in (source, table)]
+    return copy_plan(project, tables[0], tables[1], clock())
+
+
+def _table(project: Project, text: str) -> LakeTable:
+    try:
+        found = parse_address(text)
+    except BadAddress as error:
+        raise UsageError(str(error)) from None
+    if not isinstance(found, LakeTable):
+        raise UsageError(f"{text} is no table of a lake", "write lake://<lake>/<table>")
+    if found.lake not in project.settings.lakes:
+        known = ", ".join(project.settings.lakes)
+        raise UsageError(f"the project has no lake {found.lake!r}", f"its lakes are {known}")
+    return found
 
 
 def repeat(project: Project, run: str, state: StateReader) -> Plan:
