@@ -57,7 +57,8 @@ class SparkEngine:
         """`noting` lets Spark write down what its queries read, which `scan` needs; `archiving`
         keeps the classes that it loads, so that later starts are faster."""
         self._settings = settings
-        self._log = new_log() if noting else None
+        # The log of a Spark that runs elsewhere lies there.
+        self._log = new_log() if noting and settings.spark.remote is None else None
         more = self._log.settings() if self._log is not None else None
         self._spark = Spark(settings, debug=debug, archiving=archiving, more=more)
         self._running: dict[str, SparkSession] = {}
@@ -82,7 +83,10 @@ class SparkEngine:
     @contextmanager
     def attempt(self, work: Work) -> Iterator[Trial]:
         sent: list[str] = []
-        with self._session(_zone(work.step), work.attempt.id, sent) as session:
+        with (
+            self._session(_zone(work.step), work.attempt.id, sent) as session,
+            self._spark.known_as(session, work.attempt.id),
+        ):
             trial = _trial(session, self._settings, work, self._snapshots)
             try:
                 yield trial
@@ -99,6 +103,7 @@ class SparkEngine:
         self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
+            self._spark.end(session, attempt.id)
             return recovered(session, table, keys, Commit(attempt))
 
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
@@ -144,6 +149,11 @@ class SparkEngine:
             _interrupt(session)
 
     def scan(self, step: Step) -> Scanned:
+        if self._settings.spark.remote is not None:
+            raise EngineError(
+                "what a query reads is noted by Spark where it runs, and this one runs elsewhere",
+                "run Spark here for this, with spark.master instead of spark.remote",
+            )
         if self._log is None:
             raise EngineError("this engine does not note what it reads", "open one that does")
         sent: list[str] = []
@@ -167,8 +177,10 @@ class SparkEngine:
             session = self._spark.open(zone)
             with self._lock:
                 self._running[name] = session
+            is_clean = False
             try:
                 yield session
+                is_clean = leaves_no_trace(sent)
             except KeyboardInterrupt:
                 # The caller goes away, but Spark would work on and commit.
                 _interrupt(session)
@@ -176,8 +188,10 @@ class SparkEngine:
             finally:
                 with self._lock:
                     self._running.pop(name, None)
-            if leaves_no_trace(sent):
-                self._spark.give_back(session)
+                if is_clean:
+                    self._spark.give_back(session)
+                else:
+                    self._spark.let_go(session)
         except Exception as error:
             if not comes_from_spark(error):
                 raise

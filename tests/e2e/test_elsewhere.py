@@ -1,0 +1,63 @@
+"""One story on a Spark that runs elsewhere; `make connect` and `make cluster` tell all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..conftest import CLUSTER
+from ..connect_server import connect_server
+from .conftest import Shell
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with connect_server(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+@pytest.fixture
+def elsewhere(shell: Shell) -> Shell:
+    """A project whose commands do not go where all others go."""
+    shell.env |= {"TRANCHE_SPARK_MASTER": "", "TRANCHE_SPARK_REMOTE": ""}
+    shell.json("init")
+    shell.quick()
+    return shell
+
+
+def runs(shell: Shell) -> None:
+    """Writes two days one by one and as one slice, the second time with other rows."""
+    for day in ("2026-05-15", "2026-05-16"):
+        done = shell.json("run", "ingest_orders", "--partition", day)
+        assert [step["status"] for step in done["steps"]] == ["succeeded"] * 2
+    again = shell.json("run", "ingest_orders", "--partition", "2026-05-16", "--only")
+    assert [step["rows"] for step in again["steps"]] == [3]
+    rows = shell.json("sql", "SELECT count(*) AS n FROM raw_orders")
+    assert rows == [{"n": 5}]
+
+
+def test_spark_connect(elsewhere: Shell, server: str) -> None:
+    elsewhere.env["TRANCHE_SPARK_REMOTE"] = server
+    elsewhere.warm()
+    runs(elsewhere)
+    shown = elsewhere.tranche("explain", "ingest_orders", "-p", "2026-05-16", "--scan")
+    assert shown.returncode == 1
+    assert "this one runs elsewhere; run Spark here for this" in shown.stderr
+
+
+def test_nobody_is_there(elsewhere: Shell) -> None:
+    elsewhere.env["TRANCHE_SPARK_REMOTE"] = "sc://127.0.0.1:9/;user_id=me"
+    done = elsewhere.tranche("sql", "SELECT 1")
+    assert done.returncode == 1
+    assert "the Spark at 127.0.0.1:9 does not answer; see that a server" in done.stderr
+    assert "Traceback" not in done.stderr and "grpc" not in done.stderr.lower()
+
+
+def test_two_workers(elsewhere: Shell, tmp_path: Path) -> None:
+    elsewhere.env["TRANCHE_SPARK_MASTER"] = CLUSTER
+    elsewhere.warm()
+    runs(elsewhere)
