@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test slow fault check bench lock format clean
+.PHONY: help demo test slow fault connect cluster check bench lock format clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -29,6 +29,14 @@ slow: $(READY) ## Run the tests that `make test` leaves out: more combinations o
 fault: $(READY) ## Kill runs at every point, and see that nothing is lost (slow)
 	@sh scripts/java
 	$(BIN)/python -m pytest -q tests/fault
+
+connect: $(READY) ## Run the end-to-end tests on a server of Spark Connect (slow)
+	@sh scripts/java
+	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark connect
+
+cluster: $(READY) ## Run the end-to-end tests on a cluster of two workers (slow)
+	@sh scripts/java
+	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark cluster
 
 check: $(READY) ## Lint, format, types, layers
 	$(BIN)/ruff check src tests bench
