@@ -38,12 +38,3 @@ def chosen_spark(
                 yield
         else:
             yield
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--spark") != "connect":
-        return
-    reason = "what a query reads is noted where Spark runs; see tests/e2e/test_elsewhere.py"
-    for item in items:
-        if item.path.name == "test_explain_scan.py":
-            item.add_marker(pytest.mark.skip(reason=reason))

@@ -29,6 +29,7 @@ def connect_server(folder: Path, more: Mapping[str, str] | None = None) -> Itera
     options = [f"--conf={name}={value}" for name, value in conf.items()]
     command = [str(_SPARK / "bin" / "spark-submit"), "--class", _SERVER, *options, "spark-internal"]
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("TRANCHE_SPARK", "SPARK_"))}
+    (folder / "events").mkdir()
     log = folder / "server.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -61,6 +62,10 @@ def _conf(folder: Path, port: int) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
         "spark.sql.extensions": lake_conf(settings)["spark.sql.extensions"],
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.dir": (folder / "events").as_uri(),
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
     }

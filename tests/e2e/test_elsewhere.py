@@ -44,9 +44,8 @@ def test_spark_connect(elsewhere: Shell, server: str) -> None:
     elsewhere.env["TRANCHE_SPARK_REMOTE"] = server
     elsewhere.warm()
     runs(elsewhere)
-    shown = elsewhere.tranche("explain", "ingest_orders", "-p", "2026-05-16", "--scan")
-    assert shown.returncode == 1
-    assert "this one runs elsewhere; run Spark here for this" in shown.stderr
+    (scan,) = elsewhere.json("explain", "revenue_daily", "-p", "2026-05-16", "--scan")["scans"]
+    assert (scan["source"], scan["partitions"]["read"]) == ("lake://main/raw_orders", 1)
 
 
 def test_nobody_is_there(elsewhere: Shell) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from tranche.errors import EngineError
 from tranche.lakes.commit import Commit
-from tranche.lakes.events import new_log
+from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.layout import set_layout
@@ -149,16 +149,12 @@ class SparkEngine:
             _interrupt(session)
 
     def scan(self, step: Step) -> Scanned:
-        if self._settings.spark.remote is not None:
-            raise EngineError(
-                "what a query reads is noted by Spark where it runs, and this one runs elsewhere",
-                "run Spark here for this, with spark.master instead of spark.remote",
-            )
-        if self._log is None:
+        if self._log is None and self._settings.spark.remote is None:
             raise EngineError("this engine does not note what it reads", "open one that does")
         sent: list[str] = []
         with self._session(_zone(step), "scan", sent) as session:
-            found = scanned(unattempted(session, self._settings, step), self._log)
+            log = self._log or server_log(session)
+            found = scanned(unattempted(session, self._settings, step), log)
             sent += (statement.text for statement in found.statements)
             return found
 
