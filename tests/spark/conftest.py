@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -44,7 +45,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def engine(root: Path) -> Iterator[SparkEngine]:
-    engine = SparkEngine(parse_settings(_CONF, root, None, {}))
+    engine = SparkEngine(parse_settings(_CONF, root, None, os.environ))
     engine.start()
     yield engine
     engine.close()

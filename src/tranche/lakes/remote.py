@@ -33,6 +33,8 @@ _QUICK = 4
 """How often somebody is asked who should be there; that takes four seconds."""
 _PATIENT = 6
 """How often a question is asked again while work is going on; that takes about a minute."""
+_ENDED = "INVALID_HANDLE."
+"""How the conditions begin of a session that a server has not got any more."""
 _SETTLING = 2.0
 """How many seconds a commit may still take whose session was ended."""
 
@@ -72,7 +74,6 @@ class Remote:
             for lake in self._settings.lakes.values():
                 check_lake(root, lake, self._settings, required, self._place)
         except Exception as error:
-            root.client.set_retry_policies([])
             self.close()
             if not comes_from_spark(error):
                 raise
@@ -101,16 +102,13 @@ class Remote:
             if ended not in self._open:
                 return
             self._open.remove(ended)
-        threading.Thread(target=ended.stop, daemon=True).start()
+        threading.Thread(target=_stop, args=(ended,), daemon=True).start()
 
     def close(self) -> None:
-        there = self.is_up()
         with self._lock:
             ended, self._open = self._open, []
         for session in ended:
-            if not there:
-                session.client.set_retry_policies([])
-            session.stop()
+            _stop(session)
         self._root = None
         if self._marked:
             os.environ.pop(_MODE, None)
@@ -137,8 +135,13 @@ class Remote:
         named = {"session_id": found.session} | ({"user_id": found.user} if found.user else {})
         left = self._connected(with_parameters(self._url, named))
         left.client.set_retry_policies([_policy(_QUICK)])
-        left.interruptAll()
-        left.stop()
+        try:
+            left.interruptAll()
+        except PySparkException as error:
+            # Somebody else has ended it.
+            if not (error.getCondition() or "").startswith(_ENDED):
+                raise
+        _stop(left)
         # A commit cannot be stopped half-way.
         time.sleep(_SETTLING)
         forget(session, attempt)
@@ -189,6 +192,12 @@ class Remote:
         )
         refusal.transient = gone
         return refusal
+
+
+def _stop(session: ConnectSession) -> None:
+    """Once, as well as can be: meanwhile nobody of this process can have a new one."""
+    session.client.set_retry_policies([])
+    session.stop()
 
 
 def _policy(tries: int) -> DefaultPolicy:
