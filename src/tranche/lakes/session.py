@@ -39,6 +39,10 @@ _DEFAULTS = {
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     "spark.sql.session.timeZone": "UTC",
 }
+_REQUIRED_ELSEWHERE = {
+    # What went wrong is told from the classes in it.
+    "spark.sql.connect.serverStacktrace.enabled": "true",
+}
 
 
 class Spark:
@@ -133,7 +137,8 @@ class Spark:
             if not self._remote.is_connected:
                 self._hush()
                 chosen = {**_DEFAULTS, **self._settings.spark.conf}
-                self._remote.connect(self._required(), chosen)
+                required = {**self._required(), **_REQUIRED_ELSEWHERE}
+                self._remote.connect(required, chosen)
         return self._remote.session()
 
     @property
