@@ -6,8 +6,9 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pyspark.errors import PySparkException
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 from tranche.errors import EngineUnavailable, TrancheError
 from tranche.lakes.catalogs import prepare_folders
 from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.kept_sessions import KeptSessions, kind_of
 from tranche.lakes.remote_address import endpoint, parameter, with_parameters
 from tranche.lakes.remote_settings import agreed, check_lake, unfit
 from tranche.lakes.stranded import Whereabouts, forget, note, whereabouts
@@ -48,8 +50,10 @@ class Remote:
         self._place = endpoint(url)
         self._root: ConnectSession | None = None
         """A session that only answers whether the server is there."""
+        self._required: Mapping[str, str] = {}
         self._conf: dict[str, str] = {}
         """What each session sets."""
+        self._kept = KeptSessions(Path(settings.home) / "sessions.json")
         self._open: list[ConnectSession] = []
         self._lock = threading.Lock()
         self._marked = False
@@ -71,22 +75,24 @@ class Remote:
             conf, lacking = agreed(root, required, chosen)
             if lacking:
                 raise unfit(self._settings, lacking, self._place)
-            for lake in self._settings.lakes.values():
-                check_lake(root, lake, self._settings, required, self._place)
         except Exception as error:
             self.close()
             if not comes_from_spark(error):
                 raise
             raise self._refusal(error) from error
-        self._root, self._conf = root, conf
+        self._root, self._required, self._conf = root, required, conf
 
     def session(self) -> SparkSession:
-        """A new session, with settings, temporary views and catalogs of its own."""
+        """A session with settings, temporary views and catalogs of its own."""
         # To make one takes ten minutes if the server is gone.
         self._ask()
-        made = self._made(self._conf)
-        made.client.set_retry_policies([_policy(_PATIENT)])
-        return cast(SparkSession, made)
+        found = self._left()
+        if found is None:
+            found = self._made(self._conf)
+            for lake in self._settings.lakes.values():
+                check_lake(found, lake, self._settings, self._required, self._place)
+        found.client.set_retry_policies([_policy(_PATIENT)])
+        return cast(SparkSession, found)
 
     def is_up(self) -> bool:
         try:
@@ -104,11 +110,18 @@ class Remote:
             self._open.remove(ended)
         threading.Thread(target=_stop, args=(ended,), daemon=True).start()
 
-    def close(self) -> None:
+    def close(self, idle: Collection[object] = ()) -> None:
+        """Ends all sessions but those that are as good as new, which the next command can have."""
         with self._lock:
             ended, self._open = self._open, []
+        unused = [session for session in ended if session in idle]
+        if unused and not self._kept.keep(self._kind, [each.session_id for each in unused]):
+            unused = []
         for session in ended:
-            _stop(session)
+            if session in unused:
+                session.client.close()
+            else:
+                _stop(session)
         self._root = None
         if self._marked:
             os.environ.pop(_MODE, None)
@@ -119,8 +132,7 @@ class Remote:
     def note(self, session: SparkSession, attempt: str) -> None:
         """Leaves word of the session in which an attempt is at work."""
         id_ = cast("ConnectSession", session).session_id
-        user = parameter(self._url, "user_id") or os.environ.get("SPARK_USER")
-        note(session, attempt, Whereabouts(id_, user or os.environ.get("USER", "")))
+        note(session, attempt, Whereabouts(id_, self._user))
 
     def forget(self, session: SparkSession, attempt: str) -> None:
         """The attempt has come to its end. What stays of a session that is lost does no harm."""
@@ -148,9 +160,26 @@ class Remote:
 
     # The server
 
-    def _made(self, conf: Mapping[str, str]) -> ConnectSession:
+    @property
+    def _user(self) -> str:
+        """As PySpark finds it."""
+        named = parameter(self._url, "user_id") or os.environ.get("SPARK_USER")
+        return named or os.environ.get("USER", "")
+
+    @property
+    def _kind(self) -> str:
+        return kind_of(self._url, self._user, self._conf)
+
+    def _left(self) -> ConnectSession | None:
+        """A session that an earlier command has left."""
+        while (id_ := self._kept.take(self._kind)) is not None:
+            with suppress(EngineUnavailable):
+                return self._made(self._conf, session_id=id_)
+        return None
+
+    def _made(self, conf: Mapping[str, str], **parameters: str) -> ConnectSession:
         self._marked = self._marked or _MODE not in os.environ
-        made = self._connected(self._url, conf)
+        made = self._connected(with_parameters(self._url, parameters), conf)
         with self._lock:
             self._open.append(made)
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import quote, unquote, urlsplit
 
 _PORT = 15002
@@ -30,7 +31,7 @@ def parameter(url: str, name: str) -> str | None:
     return None
 
 
-def with_parameters(url: str, parameters: dict[str, str]) -> str:
+def with_parameters(url: str, parameters: Mapping[str, str]) -> str:
     """The address with more said in it; what is said last holds.
 
     >>> with_parameters("sc://host", {"session_id": "1"})
@@ -38,6 +39,8 @@ def with_parameters(url: str, parameters: dict[str, str]) -> str:
     >>> with_parameters("sc://host:15002/;use_ssl=true", {"user_id": "a b"})
     'sc://host:15002/;use_ssl=true;user_id=a%20b'
     """
+    if not parameters:
+        return url
     place, _, known = url.partition("/;")
     more = [f"{name}={quote(value, safe='')}" for name, value in parameters.items()]
     return f"{place.rstrip('/')}/;{';'.join([*filter(None, [known]), *more])}"

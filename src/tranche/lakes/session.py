@@ -117,7 +117,7 @@ class Spark:
 
     def close(self) -> None:
         if self._remote is not None:
-            self._remote.close()
+            self._remote.close(self._sessions.settled())
         if self._root is not None and self._owned:
             try:
                 self._root.stop()
