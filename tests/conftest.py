@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-CLUSTER = "local-cluster[2,1,1024]"
-"""Two workers of one core, each a process of its own."""
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -25,16 +22,18 @@ def chosen_spark(
 ) -> Iterator[None]:
     """Says so to all commands that tests start, as a user would: by an environment variable."""
     chosen = request.config.getoption("--spark")
+    if chosen == "local":
+        yield
+        return
+    # It brings Spark with it, which most tests do without.
+    from .elsewhere import connect_server, two_workers
+
     with pytest.MonkeyPatch.context() as patch:
         if chosen == "cluster":
-            patch.setenv("TRANCHE_SPARK_MASTER", CLUSTER)
-            yield
-        elif chosen == "connect":
-            # It brings Spark with it, which most tests do without.
-            from .connect_server import connect_server
-
+            with two_workers() as master:
+                patch.setenv("TRANCHE_SPARK_MASTER", master)
+                yield
+        else:
             with connect_server(tmp_path_factory.mktemp("connect")) as url:
                 patch.setenv("TRANCHE_SPARK_REMOTE", url)
                 yield
-        else:
-            yield

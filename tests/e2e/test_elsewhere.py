@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from ..conftest import CLUSTER
-from ..connect_server import connect_server
+from ..elsewhere import connect_server, two_workers
 from .conftest import Shell
 
 pytestmark = pytest.mark.spark
@@ -56,7 +54,9 @@ def test_nobody_is_there(elsewhere: Shell) -> None:
     assert "Traceback" not in done.stderr and "grpc" not in done.stderr.lower()
 
 
-def test_two_workers(elsewhere: Shell, tmp_path: Path) -> None:
-    elsewhere.env["TRANCHE_SPARK_MASTER"] = CLUSTER
-    elsewhere.warm()
-    runs(elsewhere)
+def test_two_workers(elsewhere: Shell) -> None:
+    with two_workers() as master:
+        elsewhere.env["TRANCHE_SPARK_MASTER"] = master
+        elsewhere.warm()
+        runs(elsewhere)
+        elsewhere.close()

@@ -18,7 +18,7 @@ from tranche import service
 from tranche.model.plan import Request
 from tranche.run.reconcile import Recovered
 
-from ..connect_server import connect_server
+from ..elsewhere import connect_server
 
 SLOW = """\
 -- pipeline

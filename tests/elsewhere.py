@@ -1,12 +1,13 @@
-"""A server of Spark Connect, in a process of its own, as somebody would start it for a project."""
+"""Sparks that tests start elsewhere: a server of Spark Connect, and a cluster of two workers."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,10 +23,23 @@ _PATIENCE = 120
 
 
 @contextmanager
-def connect_server(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[str]:
+def two_workers() -> Iterator[str]:
+    """The master of a cluster whose workers have one core each, and are processes of their own."""
+    # They work in a folder of Spark's own, and leave there whatever they were given.
+    folder = _SPARK / "work"
+    before = set(folder.glob("*"))
+    try:
+        yield "local-cluster[2,1,1024]"
+    finally:
+        for left in set(folder.glob("*")) - before:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
     """The address of a server that knows Iceberg, and no lake yet."""
     port = _free_port()
-    conf = {**_conf(folder, port), **(more or {})}
+    conf = _conf(folder, port)
     options = [f"--conf={name}={value}" for name, value in conf.items()]
     command = [str(_SPARK / "bin" / "spark-submit"), "--class", _SERVER, *options, "spark-internal"]
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("TRANCHE_SPARK", "SPARK_"))}
