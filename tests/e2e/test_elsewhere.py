@@ -19,6 +19,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
+def workers() -> Iterator[str]:
+    with two_workers() as master:
+        yield master
+
+
+@pytest.fixture
 def elsewhere(shell: Shell) -> Shell:
     """A project whose commands do not go where all others go."""
     shell.env |= {"TRANCHE_SPARK_MASTER": "", "TRANCHE_SPARK_REMOTE": ""}
@@ -54,9 +60,7 @@ def test_nobody_is_there(elsewhere: Shell) -> None:
     assert "Traceback" not in done.stderr and "grpc" not in done.stderr.lower()
 
 
-def test_two_workers(elsewhere: Shell) -> None:
-    with two_workers() as master:
-        elsewhere.env["TRANCHE_SPARK_MASTER"] = master
-        elsewhere.warm()
-        runs(elsewhere)
-        elsewhere.close()
+def test_two_workers(workers: str, elsewhere: Shell) -> None:
+    elsewhere.env["TRANCHE_SPARK_MASTER"] = workers
+    elsewhere.warm()
+    runs(elsewhere)
