@@ -17,7 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.figure import Figure
 from tranche import service
+from tranche.model.statement import Statement
 from tranche.script.adhoc import resolved_statement
+from tranche.script.binding import Values, bind
 from tranche.script.lakes import Lakes
 
 _ORDERS = """
@@ -63,7 +65,9 @@ def _measured(folder: Path) -> Iterator[Figure]:
         for name, rows in (("orders", _ORDERS), ("versions", _VERSIONS)):
             spark.sql(rows).write.parquet(str(folder / name))
             spark.read.parquet(str(folder / name)).createOrReplaceGlobalTempView(name)
-        rewritten = resolved_statement(_OURS, Lakes(frozenset({"main"}), "main"))
+        statement = resolved_statement(_OURS, Lakes(frozenset({"main"}), "main"))
+        assert isinstance(statement, Statement)
+        rewritten = bind(statement, Values(None, {}, {}), table=str, files=str).text
         for number in range(_WARM_UP + _ROUNDS):
             hand, asof = _timed(spark.sql(_THEIRS)), _timed(spark.sql(rewritten))
             if number >= _WARM_UP:

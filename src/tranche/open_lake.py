@@ -109,8 +109,7 @@ class OpenLake:
             raise UnknownSnapshot(f"{snapshot!r} is no snapshot", "give its number")
         keys = (partition,) if partition is not None else partitions
         rows = rows_of(
-            self.spark,
-            self._table(table),
+            self._started().table(self.spark, self._table(table)),
             partitions=keys,
             snapshot=None if snapshot is None else str(snapshot),
         )

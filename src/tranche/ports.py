@@ -29,6 +29,7 @@ from tranche.model.run import (
     StepRecord,
 )
 from tranche.model.snapshot import Preview, Snapshots
+from tranche.model.statement import Statement
 from tranche.model.token import Token
 
 
@@ -191,7 +192,7 @@ class Engine(Protocol):
         """
         ...
 
-    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
+    def query(self, statement: Statement | SetLayout, *, limit: int) -> Rows:
         """Any statement, against the project's lakes."""
         ...
 

@@ -17,6 +17,7 @@ from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt
 from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
+from tranche.model.statement import Statement
 from tranche.ports import Maintained, Staged, Trial, Upkeep, Work, Written, WrittenKey
 from tranche.state.memory import MemoryStore
 
@@ -59,7 +60,7 @@ class MemoryEngine:
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
         return (Maintained(table=table),)
 
-    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
+    def query(self, statement: Statement | SetLayout, *, limit: int) -> Rows:
         raise NotBuiltYet("an engine in memory runs no SQL", "use a Spark session")
 
     def preview(

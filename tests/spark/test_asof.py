@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tranche.lakes.engine import SparkEngine
-from tranche.lakes.iceberg import at_snapshot
+from tranche.lakes.iceberg.metadata import at_snapshot
 from tranche.model.statement import TableHole
 from tranche.script.binding import Values, bind, quoted
 from tranche.script.names import Lakes

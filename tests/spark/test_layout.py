@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tranche.errors import ColumnsRejected, CommitLost, SourceMissing
-from tranche.lakes.layout import lay_out
+from tranche.lakes.iceberg.layout import lay_out
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -162,7 +162,7 @@ class TestLine:
             looks.append(given)
             return lay_out(*given) and len(looks) > 1
 
-        monkeypatch.setattr("tranche.lakes.writer.lay_out", outdated)
+        monkeypatch.setattr("tranche.lakes.iceberg.table.lay_out", outdated)
         table.put(range(10, 40), "name")
         assert (table.ids(), len(looks)) == (list(range(10, 40)), 2)
 

@@ -174,9 +174,9 @@ def sql(
         from tranche.cli.running import starting
 
         loaded = service.open_project(project, target)
-        text = service.resolve_sql(loaded, sys.stdin.read() if statement == "-" else statement)
+        asked = service.resolve_sql(loaded, sys.stdin.read() if statement == "-" else statement)
         with starting(loaded, output) as engine:
-            rows = engine.query(text, limit=limit)
+            rows = engine.query(asked, limit=limit)
         if json_:
             output.value(rows.records())
             if rows.more:

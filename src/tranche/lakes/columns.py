@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    BooleanType,
     ByteType,
     DataType,
     DecimalType,
@@ -19,16 +20,20 @@ from pyspark.sql.types import (
     ShortType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from tranche.errors import ColumnsRejected
+from tranche.lakes.table import TableFacts
 from tranche.lakes.target import Target
-from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, Columns, column_change
-from tranche.model.strategy import PARTITION_COLUMN
-from tranche.script.binding import quoted, quoted_name
+from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN
+from tranche.script.binding import quoted_name
 
 _INTEGERS: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
+_HISTORY = dict(
+    zip(HISTORY_COLUMNS, (TimestampType(), TimestampType(), BooleanType()), strict=True)
+)
 _DIGITS = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 
 
@@ -121,17 +126,16 @@ def fit(
     )
 
 
-def alter(session: SparkSession, table: LakeTable, fitted: Fit) -> None:
-    """Gives a table the columns that rows need."""
-    name = quoted(table)
-    for field in fitted.widened:
-        column, type_ = quoted_name(field.name), field.dataType.simpleString()
-        session.sql(f"ALTER TABLE {name} ALTER COLUMN {column} TYPE {type_}")
-    if fitted.added:
-        columns = ", ".join(
-            f"{quoted_name(field.name)} {field.dataType.simpleString()}" for field in fitted.added
-        )
-        session.sql(f"ALTER TABLE {name} ADD COLUMNS ({columns})")
+def columns_to_be(
+    fitted: Fit, facts: TableFacts | None, managed: Collection[str] = ()
+) -> StructType:
+    """The columns that the table has once the rows are in it."""
+    if facts is None or fitted.rebuild:
+        more = [StructField(name, type_) for name, type_ in _HISTORY.items() if name in managed]
+        return StructType([*fitted.rows.schema.fields, *more])
+    fields = {field.name: field for field in facts.columns.fields}
+    fields.update({field.name: field for field in (*fitted.widened, *fitted.added)})
+    return StructType(list(fields.values()))
 
 
 def captured(columns: StructType, managed: Sequence[str] = (PARTITION_COLUMN,)) -> Columns:

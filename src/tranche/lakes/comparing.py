@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from tranche.lakes.digest import digests_of
-from tranche.lakes.iceberg import at_snapshot, in_keys
-from tranche.model.asset import LakeTable
+from tranche.lakes.table import Table, in_keys
 from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
 
 
 def unchanged_keys(
-    session: SparkSession,
-    table: LakeTable,
+    table: Table,
     standing: Mapping[str, Materialization],
     rows: Mapping[str, int],
     *,
@@ -35,18 +33,17 @@ def unchanged_keys(
     }
     if not digests or before == after:
         return digests
-    then, now = (_slices(session, table, snapshot, list(digests)) for snapshot in (before, after))
+    if not table.travels:
+        return {}
+    then, now = (_slices(table, snapshot, list(digests)) for snapshot in (before, after))
     if _columns(then) != _columns(now):
         return {}
     old, new = (digests_of(frame, _columns(frame), PARTITION_COLUMN) for frame in (then, now))
     return {key: digest for key, digest in digests.items() if old.get(key) == new.get(key)}
 
 
-def _slices(
-    session: SparkSession, table: LakeTable, snapshot: str, keys: Sequence[str]
-) -> DataFrame:
-    rows = session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}")  # noqa: S608
-    return rows.where(in_keys(PARTITION_COLUMN, keys))
+def _slices(table: Table, snapshot: str, keys: Sequence[str]) -> DataFrame:
+    return table.rows(snapshot).where(in_keys(PARTITION_COLUMN, keys))
 
 
 def _columns(frame: DataFrame) -> StructType:

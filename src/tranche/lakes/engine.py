@@ -16,15 +16,17 @@ from tranche.lakes.commit import Commit
 from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.layout import set_layout
-from tranche.lakes.maintenance import maintained
+from tranche.lakes.naming import named
 from tranche.lakes.recovery import recovered
 from tranche.lakes.restoring import Restoration
 from tranche.lakes.rows import fetch
 from tranche.lakes.scanning import scanned, unattempted
 from tranche.lakes.session import Spark
 from tranche.lakes.sessions import leaves_no_trace
-from tranche.lakes.travel import check_there, only_slice, past_rows, seen_snapshots
+from tranche.lakes.table import Table
+from tranche.lakes.tables import Tables
+from tranche.lakes.travel import only_slice, past_rows, rows_now, seen_snapshots
+from tranche.lakes.upkeep import maintained
 from tranche.model.asset import LakeTable
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
@@ -34,8 +36,8 @@ from tranche.model.project import Settings
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt
 from tranche.model.snapshot import Preview, Snapshots
+from tranche.model.statement import Statement
 from tranche.ports import Maintained, Trial, Upkeep, Work, Written
-from tranche.script.binding import quoted
 
 _TRIES = 5
 
@@ -104,19 +106,21 @@ class SparkEngine:
     ) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
             self._spark.end(session, attempt.id)
-            return recovered(session, table, keys, Commit(attempt))
+            return recovered(self._tables(session).of(table), keys, Commit(attempt))
 
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
         with self._session("UTC", f"maintain {table}") as session:
-            return maintained(session, table, upkeep)
+            return maintained(self._tables(session).of(table), upkeep)
 
-    def query(self, statement: str | SetLayout, *, limit: int) -> Rows:
+    def query(self, statement: Statement | SetLayout, *, limit: int) -> Rows:
         if isinstance(statement, SetLayout):
             with self._session("UTC", "query") as session:
-                set_layout(session, statement)
+                self._tables(session).of(statement.table).set_layout(statement.transforms)
             return Rows((), ())
-        with self._session("UTC", "query", [statement]) as session:
-            return fetch(session.sql(statement), limit)
+        sent: list[str] = []
+        with self._session("UTC", "query", sent) as session:
+            sent.append(named(statement, self._tables(session)))
+            return fetch(session.sql(sent[0]), limit)
 
     def preview(
         self,
@@ -128,19 +132,18 @@ class SparkEngine:
         at: datetime | None = None,
     ) -> Preview:
         with self._session("UTC", "preview") as session:
-            seen = None
+            stored, seen = self._tables(session).of(table), None
             if snapshot is None and at is None:
-                check_there(session, table)
-                rows = session.table(quoted(table))
+                rows = rows_now(stored)
             else:
-                rows, seen = past_rows(session, table, snapshot=snapshot, at=at)
+                rows, seen = past_rows(stored, snapshot=snapshot, at=at)
             if partition is not None:
-                rows = only_slice(rows, table, partition)
+                rows = only_slice(rows, stored, partition)
             return Preview(fetch(rows, limit), seen)
 
     def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
         with self._session("UTC", "snapshots") as session:
-            return seen_snapshots(session, table, limit=limit)
+            return seen_snapshots(self._tables(session).of(table), limit=limit)
 
     def cancel(self, attempt: str | None = None) -> None:
         with self._lock:
@@ -162,6 +165,13 @@ class SparkEngine:
         self._spark.close()
         if self._log is not None:
             self._log.remove()
+
+    def table(self, session: SparkSession, address: LakeTable) -> Table:
+        """A table for a program that reads by itself."""
+        return self._tables(session).of(address)
+
+    def _tables(self, session: SparkSession) -> Tables:
+        return Tables(session, self._settings.lakes)
 
     @contextmanager
     def _session(self, zone: str, name: str, sent: Sequence[str] = ()) -> Iterator[SparkSession]:
@@ -210,7 +220,8 @@ def _trial(
     table = work.step.script.asset
     assert isinstance(table, LakeTable)
     commit = Commit(work.attempt, work.step.script.fingerprint)
-    return Restoration(session, table, work.step.restores, commit)
+    stored = Tables(session, settings.lakes).of(table)
+    return Restoration(stored, work.step.restores, commit)
 
 
 def _interrupt(session: SparkSession) -> None:

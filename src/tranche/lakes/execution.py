@@ -19,21 +19,15 @@ from tranche.lakes.commit import commit_of
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
-from tranche.lakes.iceberg import (
-    ADDED_SIZE,
-    at_snapshot,
-    has_snapshot,
-    history_behind,
-    in_few_parts,
-    readable,
-    table_facts,
-)
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
 from tranche.lakes.ranging import range_files, range_rows, takes_key
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
+from tranche.lakes.table import Table
+from tranche.lakes.tables import Tables
 from tranche.lakes.target import Target, target_of
+from tranche.lakes.tuning import in_few_parts
 from tranche.lakes.under_test import UnderTest, expected_rows
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import LakeTable
@@ -58,7 +52,6 @@ from tranche.script.binding import (
     escaped_path,
     file_path,
     files_view,
-    quoted,
     values_of,
 )
 from tranche.script.ranges.ranged import key_type, only_key_by_key
@@ -90,6 +83,7 @@ class Execution:
         self.settings = settings
         self.work = work
         self.step = step = work.step
+        self.tables = Tables(session, settings.lakes)
         self.commit = commit_of(step, work.attempt)
         self.pinned: dict[LakeTable, str | None] = {}
         self.histories: dict[LakeTable, LakeTable | None] = {}
@@ -188,7 +182,7 @@ class Execution:
             return staged
         if self.step.is_range:
             keys = self.range_keys
-            size = writer.staged.count(ADDED_SIZE) if writer.staged is not None else _UNKNOWN
+            size = writer.staged_size or _UNKNOWN
             with in_few_parts(self.session, size):
                 found = run_data_tests_by_key(candidate.rows, tests, around, keys)
             return replace(staged, key_tests=found)
@@ -215,31 +209,33 @@ class Execution:
 
     def writer_for(self, made: Materialize) -> SliceWriter:
         target = target_of(self.step, made, self.settings)
+        stored = self.tables.of(target.table)
+        stored.check(target.strategy, self.step.script.annotations.layout)
         tested = bool(self.step.script.annotations.data_tests)
         match target.strategy:
             case Replace():
-                return ReplaceWriter(self.session, target, self.commit, tested=tested)
+                return ReplaceWriter(stored, target, self.commit, tested=tested)
             case Merge():
-                return MergeWriter(self.session, target, self.commit, tested=tested)
+                return MergeWriter(stored, target, self.commit, tested=tested)
             case Append():
-                return AppendWriter(self.session, target, self.commit, tested=tested)
+                return AppendWriter(stored, target, self.commit, tested=tested)
             case History(at=None):
                 kind, at = HistoryWriter, self.work.fire_time
             case History(at="partition"):
-                return self.sliced_history(target, tested=tested)
+                return self.sliced_history(stored, target, tested=tested)
             case History():
                 kind, at = DatedHistoryWriter, self.work.fire_time
             case other:
                 raise NotBuiltYet(f"{other.name} into {target.table} cannot be run yet")
-        return kind(self.session, target, self.commit, tested=tested, at=at)
+        return kind(stored, target, self.commit, tested=tested, at=at)
 
-    def sliced_history(self, target: Target, *, tested: bool) -> SlicedHistoryWriter:
+    def sliced_history(self, stored: Table, target: Target, *, tested: bool) -> SlicedHistoryWriter:
         times = {
             key.partition: key.ordinal
             for key in self.step.slice
             if key.partition is not None and key.ordinal is not None
         }
-        return SlicedHistoryWriter(self.session, target, self.commit, tested=tested, times=times)
+        return SlicedHistoryWriter(stored, target, self.commit, tested=tested, times=times)
 
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         made = self.step.script.annotations.materialize
@@ -262,7 +258,7 @@ class Execution:
         """The script has written by itself; what its table shows now is noted."""
         if made is None or not isinstance(made.asset, LakeTable):
             return Written()
-        facts = table_facts(self.session, made.asset)
+        facts = self.tables.of(made.asset).facts()
         if facts is None:
             return Written()
         return Written(snapshot=facts.snapshot, columns=captured(facts.columns))
@@ -320,38 +316,39 @@ class Execution:
         """The table's identifier, at the snapshot that it had when this step first looked."""
         history = self.history_of(hole.table) if hole.pinned or hole.qualifies else None
         if history is not None:
-            return current_rows(
-                hole, quoted(history) if hole.qualifies else self.at_pinned(history)
-            )
-        return self.at_pinned(hole.table) if hole.pinned else quoted(hole.table)
+            named = self.tables.of(history).name if hole.qualifies else self.at_pinned(history)
+            return current_rows(hole, named)
+        return self.at_pinned(hole.table) if hole.pinned else self.tables.of(hole.table).name
 
     def look_at(self, query: Statement) -> None:
         """Pins the tables that a query reads, which all that comes next waits for."""
         holes = [hole for hole in query.tables() if hole.pinned]
         # The first is asked for at once, the others meanwhile.
         others = list(dict.fromkeys(hole.table for hole in holes))[1:]
-        self.asked = {each: Meanwhile(partial(readable, self.session, each)) for each in others}
+        self.asked = {each: Meanwhile(self.tables.of(each).readable) for each in others}
         for hole in holes:
             self.located(query.line, partial(self.table, hole))
 
     def history_of(self, table: LakeTable) -> LakeTable | None:
         """The history whose current rows the name means; it is read as such, not as a view."""
         if table not in self.histories:
-            self.histories[table] = history_behind(self.session, table)
+            history = self.tables.of(table).history()
+            self.histories[table] = None if history is None else history.address
         return self.histories[table]
 
     def at_pinned(self, table: LakeTable) -> str:
         if table not in self.pinned:
             self.pinned[table] = self.as_then(table) or self.pin(table)
         snapshot = self.pinned[table]
-        return quoted(table) if snapshot is None else at_snapshot(table, snapshot)
+        stored = self.tables.of(table)
+        return stored.name if snapshot is None else stored.at(snapshot)
 
     def as_then(self, table: LakeTable) -> str | None:
         """The snapshot that an earlier run read, where this one repeats it."""
         given = next((g for g in self.step.pinned if g.asset == str(table)), None)
         if given is None or given.snapshot is None:
             return None
-        if not has_snapshot(self.session, table, given.snapshot):
+        if not self.tables.of(table).has(given.snapshot):
             raise SourceMissing(
                 f"{table} has no snapshot {given.snapshot} any more, which the earlier run read",
                 "it has expired, or the table was made anew; run it without --like",
@@ -362,7 +359,7 @@ class Execution:
     def pin(self, table: LakeTable) -> str | None:
         """The snapshot to read at; None to read what is there."""
         asked = self.asked.pop(table, None)
-        now = asked.answer() if asked is not None else readable(self.session, table)
+        now = asked.answer() if asked is not None else self.tables.of(table).readable()
         if now is None:
             own = table in self.step.script.writes
             raise SourceMissing(
@@ -381,7 +378,7 @@ class Execution:
     def columns_at(self, table: LakeTable, snapshot: str) -> StructType:
         known, columns = self.snapshots.get(table, ("", StructType()))
         if known != snapshot:
-            columns = self.session.sql(f"SELECT * FROM {at_snapshot(table, snapshot)}").schema  # noqa: S608
+            columns = self.tables.of(table).rows(snapshot).schema
             self.snapshots[table] = snapshot, columns
         return columns
 

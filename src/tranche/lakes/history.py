@@ -8,24 +8,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tranche.errors import ColumnsRejected, RowsRejected
 from tranche.lakes import versions
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
-from tranche.lakes.iceberg import ADDED, Snapshot, TableFacts, existing_columns
 from tranche.lakes.keys import check_key_columns, guarded
-from tranche.lakes.merging import Merging
-from tranche.lakes.strategies import merged_nothing, merged_rows
+from tranche.lakes.table import ADDED, Snapshot, Table, TableFacts
 from tranche.lakes.target import Target
 from tranche.lakes.versions import CHANGE, CURRENT, FROM, TO, VersionColumns
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import LakeTable
-from tranche.model.strategy import CURRENT_SUFFIX, HISTORY_COLUMNS, PARTITION_COLUMN, History
+from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, History
 from tranche.ports import Written
-from tranche.script.binding import quoted, quoted_name
+from tranche.script.binding import quoted_name
 
 _ROWS, _CURRENT_ROWS = "_tranche_rows", "_tranche_current"
 _BACKWARDS = "TRANCHE_BACKWARDS "
@@ -35,15 +33,9 @@ class HistoryWriter(SliceWriter):
     """A snapshot that is newer than everything that the history knows."""
 
     def __init__(
-        self,
-        session: SparkSession,
-        target: Target,
-        commit: Commit,
-        *,
-        tested: bool,
-        at: datetime,
+        self, stored: Table, target: Target, commit: Commit, *, tested: bool, at: datetime
     ) -> None:
-        super().__init__(session, target, commit, tested=tested)
+        super().__init__(stored, target, commit, tested=tested)
         assert isinstance(target.strategy, History)
         self.strategy = target.strategy
         self.at = at
@@ -57,7 +49,7 @@ class HistoryWriter(SliceWriter):
         return self.strategy.key
 
     def check(self, rows: DataFrame) -> None:
-        check_history_columns(self.session, self.target, rows)
+        check_history_columns(self.stored, self.target, rows)
 
     def fitted(self, rows: DataFrame, facts: TableFacts | None) -> Fit:
         if facts is not None:
@@ -89,11 +81,23 @@ class HistoryWriter(SliceWriter):
             else:
                 super().write_staged(changes, facts)
 
+    def entered(self, rows: DataFrame, facts: TableFacts) -> Written:
+        there = self.landed()
+        if there is not None:
+            return there
+        with self.changes(rows) as changes:
+            if changes is None:
+                return self.nothing_new()
+            self.stored.lay_out(self.layout, facts)
+            with self.stored.committing(self.commit):
+                self.enter(changes)
+        return self.seen()
+
     def enter(self, rows: DataFrame) -> None:
         """The rows are changes here."""
         self.watch = None
         columns = self.parts(self.fit.rows)
-        into = Merging(self.table, rows)
+        into = self.stored.merging(rows)
         change, at = into.given(CHANGE), F.lit(self.at)
         on = into.equal(columns.key) & into.held(CURRENT) & (change != "open")
         merge = into.on(on)
@@ -114,7 +118,7 @@ class HistoryWriter(SliceWriter):
     def changes(self, rows: DataFrame) -> Iterator[DataFrame | None]:
         """What the snapshot changes, computed once; None if it changes nothing."""
         guarded(rows, self.key).createOrReplaceTempView(_ROWS)
-        there = self.session.table(quoted(self.table)).where(F.col(CURRENT))
+        there = self.stored.rows().where(F.col(CURRENT))
         there.createOrReplaceTempView(_CURRENT_ROWS)
         statement = versions.changes_now(
             self.parts(rows),
@@ -132,18 +136,17 @@ class HistoryWriter(SliceWriter):
 
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         written = super().publish(leave_out)
-        make_current_view(self.session, self.table)
+        make_current_view(self.stored)
         return written
 
     def nothing_new(self) -> Written:
         return replace(super().nothing_new(), rows=0)
 
     def unchanged(self, staged: Snapshot) -> bool:
-        return merged_nothing(staged)
+        return staged.changed == 0
 
     def rows_of(self, snapshot: str | None, commit: Snapshot) -> int:
-        changed = merged_rows(commit)
-        return commit.count(ADDED) if changed is None else changed
+        return commit.count(ADDED) if commit.changed is None else commit.changed
 
     def only_slice(self, rows: DataFrame) -> DataFrame:
         return rows.where(F.col(CURRENT)).drop(*self.managed)
@@ -156,7 +159,7 @@ class HistoryWriter(SliceWriter):
         return self.current_slice() if self.idle else super().staged_slice()
 
 
-def check_history_columns(session: SparkSession, target: Target, rows: DataFrame) -> None:
+def check_history_columns(stored: Table, target: Target, rows: DataFrame) -> None:
     """What is wrong with a SELECT for a history, before anything is written."""
     strategy = target.strategy
     assert isinstance(strategy, History)
@@ -164,9 +167,8 @@ def check_history_columns(session: SparkSession, target: Target, rows: DataFrame
     check_key_columns(rows, strategy.track, "track")
     if strategy.at not in (None, "partition"):
         check_key_columns(rows, (strategy.at,), "at")
-    companion = current_name(target.table)
-    kind = session.catalog.tableExists(quoted(companion)) and not is_view(session, companion)
-    if kind:
+    companion = stored.current()
+    if companion.columns() is not None and not companion.has_view():
         raise ColumnsRejected(
             f"{companion} is a table, and the history's view of its current rows has that name",
             "rename the table, or write the history to another one",
@@ -209,31 +211,12 @@ def ordered(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     return rows.select(*(F.col(quoted_name(name)) for name in (*columns, FROM, TO, CURRENT)))
 
 
-def current_name(table: LakeTable) -> LakeTable:
-    return replace(table, table=f"{table.table}{CURRENT_SUFFIX}")
-
-
-def is_view(session: SparkSession, table: LakeTable) -> bool:
-    lake, schema, name = table.parts
-    found = session.sql(f"SHOW VIEWS IN {quoted_name(lake)}.{quoted_name(schema)}").collect()
-    return any(row["viewName"] == name for row in found)
-
-
-def make_current_view(session: SparkSession, table: LakeTable) -> None:
+def make_current_view(history: Table) -> None:
     """The view of the current rows; made again when the columns have changed."""
-    columns = existing_columns(session, table)
-    if columns is None:
-        return
-    kept = [name for name in columns.names if name not in (PARTITION_COLUMN,)]
-    view = current_name(table)
-    there = existing_columns(session, view)
-    if there is not None and there.names == kept:
-        return
-    names = ", ".join(quoted_name(name) for name in kept)
-    session.sql(
-        f"CREATE OR REPLACE VIEW {quoted(view)} AS"  # noqa: S608
-        f" SELECT {names} FROM {quoted(table)} WHERE {CURRENT}"
-    )
+    columns = history.columns()
+    if columns is not None:
+        kept = [name for name in columns.names if name != PARTITION_COLUMN]
+        history.current().show_current(kept, history, CURRENT)
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, MergeIntoWriter
 from pyspark.sql import functions as F
 
-from tranche.model.asset import LakeTable
-from tranche.script.binding import quoted, quoted_name
+from tranche.script.binding import quoted_name
 
 _SOURCE = "_tranche_source"
 
@@ -20,13 +19,14 @@ _SOURCE = "_tranche_source"
 class Merging:
     """A frame to be merged into a table, and the columns of both."""
 
-    def __init__(self, table: LakeTable, rows: DataFrame) -> None:
+    def __init__(self, table: str, rows: DataFrame) -> None:
+        """`table` is what stands for it in SQL."""
         self.table = table
         self.rows = rows
 
     def held(self, name: str) -> Column:
         """A column of the table."""
-        return F.col(f"{quoted(self.table)}.{quoted_name(name)}")
+        return F.col(f"{self.table}.{quoted_name(name)}")
 
     def given(self, name: str) -> Column:
         """A column of the frame."""
@@ -43,7 +43,7 @@ class Merging:
         return {quoted_name(name): self.given(name) for name in columns}
 
     def on(self, condition: Column) -> MergeIntoWriter:
-        return self.rows.alias(_SOURCE).mergeInto(quoted(self.table), condition)
+        return self.rows.alias(_SOURCE).mergeInto(self.table, condition)
 
 
 def all_of(conditions: Iterable[Column]) -> Column:

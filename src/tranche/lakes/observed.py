@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tranche.errors import RowsRejected
 from tranche.lakes import versions
-from tranche.lakes.columns import alter, check_columns
+from tranche.lakes.columns import check_columns
 from tranche.lakes.commit import Commit
 from tranche.lakes.history import (
     HistoryWriter,
@@ -27,18 +27,15 @@ from tranche.lakes.history import (
     make_current_view,
     ordered,
 )
-from tranche.lakes.iceberg import TableFacts, at_snapshot, table_facts
 from tranche.lakes.keys import guarded
-from tranche.lakes.merging import Merging
-from tranche.lakes.publishing import committing
 from tranche.lakes.strategies import MergeWriter, ReplaceWriter
+from tranche.lakes.table import Table, TableFacts
 from tranche.lakes.target import Target
 from tranche.lakes.versions import AT, CHANGE, CURRENT, DELETED, FROM, TO, VersionColumns
 from tranche.lakes.writer import Candidate, SliceWriter
-from tranche.model.asset import LakeTable
 from tranche.model.strategy import PARTITION_COLUMN, Merge, Replace
 from tranche.ports import Written, WrittenKey
-from tranche.script.binding import quoted, quoted_name
+from tranche.script.binding import quoted_name
 
 DERIVED_FROM = "tranche.derived-from"
 """The property of a history that says which snapshot of its observations it reflects."""
@@ -55,13 +52,13 @@ class ObservedHistoryWriter(HistoryWriter):
     def stage(self, rows: DataFrame) -> Candidate:
         data = rows.drop(PARTITION_COLUMN) if self.target.ranged else rows
         check_columns(data, (*self.managed, AT, DELETED))
-        check_history_columns(self.session, self.target, rows)
+        check_history_columns(self.stored, self.target, rows)
         self.given = rows
         self.fit = self.fitted(rows, self.looked.answer())
-        self.before = table_facts(self.session, observed_name(self.table))
+        self.before = observed(self.stored).facts()
         self.observations = self.observer()
         with self.sound_keys():
-            staged = self.observations.stage(self.observed(self.fit.rows))
+            staged = self.observations.stage(self.as_observed(self.fit.rows))
         under_test = None
         if staged.rows is not None:
             under_test = self.data_of(staged.rows)
@@ -75,20 +72,20 @@ class ObservedHistoryWriter(HistoryWriter):
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         assert self.observations is not None
         with self.sound_keys():
-            observed = self.observations.publish(leave_out)
-        self.now = table_facts(self.session, observed_name(self.table))
-        history = table_facts(self.session, self.table)
+            published = self.observations.publish(leave_out)
+        self.now = observed(self.stored).facts()
+        history = self.stored.facts()
         if history is None:
             written = self.committed(lambda: self.create(self.all_versions()))
         else:
-            alter(self.session, self.table, self.fitted(self.fit.rows, history))
-            self.lay_out(history)
+            self.stored.alter(self.fitted(self.fit.rows, history))
+            self.stored.lay_out(self.layout, history)
             written = self.committed(lambda: self.renew(history))
-        note_derived(self.session, self.table, self.now)
-        make_current_view(self.session, self.table)
+        note_derived(self.stored, self.now)
+        make_current_view(self.stored)
         keys = {
             key: WrittenKey(each.rows, changed=written.changed)
-            for key, each in observed.keys.items()
+            for key, each in published.keys.items()
         }
         return replace(written, keys=keys)
 
@@ -97,7 +94,7 @@ class ObservedHistoryWriter(HistoryWriter):
     def observer(self) -> SliceWriter:
         raise NotImplementedError
 
-    def observed(self, rows: DataFrame) -> DataFrame:
+    def as_observed(self, rows: DataFrame) -> DataFrame:
         """The rows as observations."""
         raise NotImplementedError
 
@@ -108,8 +105,7 @@ class ObservedHistoryWriter(HistoryWriter):
 
     def observations_at(self, facts: TableFacts | None) -> DataFrame:
         assert facts is not None and facts.snapshot is not None
-        name = observed_name(self.table)
-        return self.session.sql(f"SELECT * FROM {at_snapshot(name, facts.snapshot)}")  # noqa: S608
+        return observed(self.stored).rows(facts.snapshot)
 
     # Versions
 
@@ -164,14 +160,14 @@ class ObservedHistoryWriter(HistoryWriter):
         with self.changes(self.newest()) as changes:
             if changes is None:
                 return self.nothing_new()
-            with committing(self.session, self.commit):
+            with self.stored.committing(self.commit):
                 self.enter(changes)
         return self.seen()
 
     def derive(self, touched: DataFrame | None) -> Written:
         """Makes the versions of keys what their observations say; of all keys, if none are given."""
         observations = self.observations_at(self.now)
-        existing = self.session.table(quoted(self.table))
+        existing = self.stored.rows()
         if touched is not None:
             keys = list(self.parts(self.fit.rows).key)
             touched = touched.persist()
@@ -187,14 +183,14 @@ class ObservedHistoryWriter(HistoryWriter):
             if not changes.take(1):
                 return self.nothing_new()
             self.watch = None
-            into = Merging(self.table, changes)
+            into = self.stored.merging(changes)
             change = into.given(CHANGE)
             every = dict(into.assignments((*columns.data, FROM, TO, CURRENT)))
             merge = into.on(into.equal((*columns.key, FROM)))
             merge = merge.whenMatched(change == "delete").delete()
             merge = merge.whenMatched(change == "update").update(every)
             merge = merge.whenNotMatched(change == "insert").insert(every)
-            with committing(self.session, self.commit):
+            with self.stored.committing(self.commit):
                 merge.merge()
             return self.seen()
         finally:
@@ -208,7 +204,7 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
 
     def __init__(
         self,
-        session: SparkSession,
+        stored: Table,
         target: Target,
         commit: Commit,
         *,
@@ -216,7 +212,7 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
         times: Mapping[str, datetime],
     ) -> None:
         """`times` has the start of each key's window."""
-        super().__init__(session, target, commit, tested=tested, at=max(times.values()))
+        super().__init__(stored, target, commit, tested=tested, at=max(times.values()))
         self.times = times
 
     @property
@@ -224,16 +220,17 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
         return (PARTITION_COLUMN, *self.key) if self.target.ranged else self.key
 
     def observer(self) -> SliceWriter:
+        stored = observed(self.stored)
         target = replace(
             self.target,
-            table=observed_name(self.table),
+            table=stored.address,
             strategy=Replace(),
             sliced=True,
             layout=None,
         )
-        return ReplaceWriter(self.session, target, self.commit, tested=self.tested)
+        return ReplaceWriter(stored, target, self.commit, tested=self.tested)
 
-    def observed(self, rows: DataFrame) -> DataFrame:
+    def as_observed(self, rows: DataFrame) -> DataFrame:
         seen = self.dated(guarded(rows, self.identity))
         if not self.strategy.close_deleted:
             return seen
@@ -301,7 +298,7 @@ class SlicedHistoryWriter(ObservedHistoryWriter):
     def held(self) -> DataFrame:
         """The versions that hold at the time of this slice."""
         at = F.lit(self.at)
-        return self.session.table(quoted(self.table)).where(
+        return self.stored.rows().where(
             (F.col(FROM) <= at) & (F.col(TO).isNull() | (F.col(TO) > at))
         )
 
@@ -315,15 +312,16 @@ class DatedHistoryWriter(ObservedHistoryWriter):
         return self.strategy.at
 
     def observer(self) -> SliceWriter:
+        stored = observed(self.stored)
         target = replace(
             self.target,
-            table=observed_name(self.table),
+            table=stored.address,
             strategy=Merge((*self.key, AT)),
             layout=None,
         )
-        return MergeWriter(self.session, target, self.commit, tested=self.tested)
+        return MergeWriter(stored, target, self.commit, tested=self.tested)
 
-    def observed(self, rows: DataFrame) -> DataFrame:
+    def as_observed(self, rows: DataFrame) -> DataFrame:
         at = F.col(quoted_name(self.column)).cast("timestamp")
         seen = rows.withColumn(AT, at).withColumn(DELETED, F.lit(False))
         if not self.strategy.close_deleted or self.before is None:
@@ -342,12 +340,11 @@ class DatedHistoryWriter(ObservedHistoryWriter):
     def ended(self, rows: DataFrame) -> DataFrame:
         """The keys that are current and not among the rows: they have ended by now."""
         keys = list(self.parts(rows).key)
-        history = table_facts(self.session, self.table)
-        if history is None:
+        if self.stored.columns() is None:
             return self.session.createDataFrame([], rows.schema).select(
                 "*", F.lit(self.at).alias(AT), F.lit(True).alias(DELETED)
             )
-        gone = self.session.table(quoted(self.table)).where(F.col(CURRENT))
+        gone = self.stored.rows().where(F.col(CURRENT))
         gone = gone.join(rows, keys, "left_anti")
         return gone.select(
             *(
@@ -379,16 +376,15 @@ class DatedHistoryWriter(ObservedHistoryWriter):
         return fresh.select(*(quoted_name(name) for name in keys)).distinct()
 
 
-def note_derived(session: SparkSession, table: LakeTable, observed: TableFacts | None) -> None:
-    """Notes which observations a history reflects, which is no new snapshot of it."""
-    assert observed is not None
-    session.sql(
-        f"ALTER TABLE {quoted(table)} SET TBLPROPERTIES ('{DERIVED_FROM}' = '{observed.snapshot}')"
-    )
+def note_derived(history: Table, observed: TableFacts | None) -> None:
+    """Notes which observations a history reflects."""
+    assert observed is not None and observed.snapshot is not None
+    history.note(DERIVED_FROM, observed.snapshot)
 
 
-def observed_name(table: LakeTable) -> LakeTable:
-    return replace(table, table=f"{table.table}__observed")
+def observed(history: Table) -> Table:
+    """What the versions of a history are derived from."""
+    return history.beside("__observed")
 
 
 def _different(

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tranche.lakes.layout import current_fields
+from tranche.lakes.iceberg.layout import current_fields
 from tranche.lakes.layout_fields import created_name
 from tranche.lakes.periods import nearest
 from tranche.lakes.predicates import Predicate

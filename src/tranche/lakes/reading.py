@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tranche.errors import NotPartitioned
-from tranche.lakes.travel import check_there, past_rows
-from tranche.model.asset import LakeTable
+from tranche.lakes.table import Table
+from tranche.lakes.travel import past_rows, rows_now
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.script.binding import quoted
 
 
 def rows_of(
-    session: SparkSession,
-    table: LakeTable,
+    table: Table,
     *,
     partitions: Sequence[str] | None = None,
     snapshot: str | None = None,
 ) -> DataFrame:
     """The rows that readers see, or saw at a snapshot."""
-    check_there(session, table)
     if snapshot is None:
-        rows = session.table(quoted(table))
+        rows = rows_now(table)
     else:
-        rows, _ = past_rows(session, table, snapshot=snapshot, at=None)
+        rows, _ = past_rows(table, snapshot=snapshot, at=None)
     if partitions is None:
         return rows
     if PARTITION_COLUMN not in rows.columns:

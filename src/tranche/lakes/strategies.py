@@ -7,14 +7,13 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tranche.lakes.iceberg import ADDED, Snapshot, TableFacts
 from tranche.lakes.keys import check_key_columns, guarded
-from tranche.lakes.merging import Merging
+from tranche.lakes.merging import all_of
+from tranche.lakes.table import ADDED, Snapshot, TableFacts
 from tranche.lakes.writer import SliceWriter
 from tranche.model.strategy import PARTITION_COLUMN, Merge
 from tranche.ports import Written
-
-_COUNTED = "spark.merge-into.num-target-rows-"
+from tranche.script.binding import quoted_name
 
 
 class ReplaceWriter(SliceWriter):
@@ -23,7 +22,7 @@ class ReplaceWriter(SliceWriter):
     always_staged: ClassVar[bool] = False
 
     def enter(self, rows: DataFrame) -> None:
-        self.writer(rows).overwrite(self.slice_condition())
+        self.stored.overwrite(self.seen_off(rows), self.target, None)
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
         return self.waiting()
@@ -43,10 +42,13 @@ class AppendWriter(SliceWriter):
     def enter(self, rows: DataFrame) -> None:
         # Whatever comes makes the slice another, so that nothing asks for its digest.
         self.watch = None
-        self.unwatched(self.with_key(rows)).append()
+        self.stored.append(self.with_key(rows), self.target)
 
     def unchanged(self, staged: Snapshot) -> bool:
         return self.came(staged) == 0
+
+    def changes_nothing(self, rows: DataFrame) -> bool:
+        return not rows.take(1)
 
     def came(self, commit: Snapshot) -> int | None:
         return commit.count(ADDED)
@@ -79,7 +81,7 @@ class MergeWriter(SliceWriter):
     def enter(self, rows: DataFrame) -> None:
         # The digest would be of the rows that came, not of the slice.
         self.watch = None
-        into = Merging(self.table, self.with_key(guarded(rows, self.identity)))
+        into = self.stored.merging(self.with_key(guarded(rows, self.identity)))
         on = into.equal(self.identity)
         if self.several:
             on = into.held(PARTITION_COLUMN).isin(list(self.target.keys)) & on
@@ -93,25 +95,27 @@ class MergeWriter(SliceWriter):
         merge.whenNotMatched().insertAll().merge()
 
     def unchanged(self, staged: Snapshot) -> bool:
-        return merged_nothing(staged)
+        return staged.changed == 0
+
+    def changes_nothing(self, rows: DataFrame) -> bool:
+        there = self.current_slice()
+        new = rows.join(there, list(self.identity), "left_anti")
+        if new.take(1):
+            return False
+        held, given = there.alias("h"), rows.alias("g")
+        on = [F.col(f"h.{quoted_name(k)}") == F.col(f"g.{quoted_name(k)}") for k in self.identity]
+        others = [name for name in rows.columns if name not in self.identity]
+        different = ~all_of(
+            F.col(f"h.{quoted_name(name)}").eqNullSafe(F.col(f"g.{quoted_name(name)}"))
+            for name in others
+        )
+        return not given.join(held, on).where(different).take(1)
 
     def came(self, commit: Snapshot) -> int | None:
-        inserted = f"{_COUNTED}inserted"
-        return commit.count(inserted) if inserted in commit.summary else None
+        return commit.inserted
 
     def written_again(self, staged: Snapshot) -> Written:
         return self.copied(staged)
 
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
         return self.waiting() if facts is None else self.upserted()
-
-
-def merged_rows(commit: Snapshot) -> int | None:
-    """How many rows a MERGE changed, as Spark counted them."""
-    if f"{_COUNTED}inserted" not in commit.summary:
-        return None
-    return sum(commit.count(f"{_COUNTED}{name}") for name in ("inserted", "updated", "deleted"))
-
-
-def merged_nothing(commit: Snapshot) -> bool:
-    return merged_rows(commit) == 0

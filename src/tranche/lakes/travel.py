@@ -4,56 +4,53 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tranche.errors import NotPartitioned, SourceMissing, UnknownSnapshot
-from tranche.lakes.iceberg import ADDED, at_snapshot, existing_columns, history_behind
+from tranche.lakes.table import Table
 from tranche.lakes.versions import CURRENT
-from tranche.model.asset import LakeTable
 from tranche.model.snapshot import SeenSnapshot, Snapshots
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.script.binding import quoted
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SEEN = """\
-SELECT CAST(h.snapshot_id AS STRING) AS id, unix_micros(h.made_current_at) AS at,
-       s.operation, s.summary, picked.summary AS picked
-FROM {0}.history AS h
-LEFT JOIN {0}.snapshots AS s ON s.snapshot_id = h.snapshot_id
-LEFT JOIN {0}.snapshots AS picked
-ON picked.snapshot_id = CAST(s.summary['source-snapshot-id'] AS BIGINT)
-WHERE {1}
-ORDER BY at {2} LIMIT {3}
-"""
 
 
-def check_there(session: SparkSession, table: LakeTable) -> None:
-    if existing_columns(session, table) is None:
+def check_there(table: Table) -> None:
+    if table.columns() is None and table.history() is None:
         raise SourceMissing(f"{table} does not exist yet", "run the script that makes it")
 
 
-def seen_snapshots(session: SparkSession, table: LakeTable, *, limit: int) -> Snapshots:
+def seen_snapshots(table: Table, *, limit: int) -> Snapshots:
     """What readers saw, latest first; a snapshot to which the table went back is there twice."""
-    check_there(session, table)
-    found = _seen(session, history_behind(session, table) or table, limit=limit + 1)
+    check_there(table)
+    found = tuple((table.history() or table).seen(limit=limit + 1))
     return Snapshots(found[:limit], more=len(found) > limit)
 
 
+def rows_now(table: Table) -> DataFrame:
+    """The rows that readers see."""
+    check_there(table)
+    history = table.history()
+    return table.rows() if history is None else _current(history.rows())
+
+
 def past_rows(
-    session: SparkSession, table: LakeTable, *, snapshot: str | None, at: datetime | None
+    table: Table, *, snapshot: str | None, at: datetime | None
 ) -> tuple[DataFrame, SeenSnapshot]:
     """A table with the columns and rows of a snapshot, or of what readers saw at a time."""
-    check_there(session, table)
-    history = history_behind(session, table)
-    seen = _found(session, history or table, table, snapshot, at)
-    rows = session.sql(f"SELECT * FROM {at_snapshot(history or table, seen.id)}")  # noqa: S608
-    if history is not None:
-        rows = rows.where(F.col(CURRENT)).drop(PARTITION_COLUMN)
-    return rows, seen
+    check_there(table)
+    history = table.history()
+    seen = _found(history or table, table, snapshot, at)
+    rows = (history or table).rows(seen.id)
+    return (rows if history is None else _current(rows)), seen
 
 
-def only_slice(rows: DataFrame, table: LakeTable, partition: str) -> DataFrame:
+def _current(history: DataFrame) -> DataFrame:
+    return history.where(F.col(CURRENT)).drop(PARTITION_COLUMN)
+
+
+def only_slice(rows: DataFrame, table: Table, partition: str) -> DataFrame:
     if PARTITION_COLUMN not in rows.columns:
         raise NotPartitioned(
             f"these rows of {table} are not of partitions", "leave --partition out"
@@ -61,55 +58,18 @@ def only_slice(rows: DataFrame, table: LakeTable, partition: str) -> DataFrame:
     return rows.where(F.col(PARTITION_COLUMN) == F.lit(partition))
 
 
-def _found(
-    session: SparkSession,
-    table: LakeTable,
-    asked: LakeTable,
-    snapshot: str | None,
-    at: datetime | None,
-) -> SeenSnapshot:
+def _found(table: Table, asked: Table, snapshot: str | None, at: datetime | None) -> SeenSnapshot:
     if snapshot is not None:
-        found = _seen(session, table, where="h.snapshot_id = :given", given=int(snapshot), limit=1)
+        found = table.seen(limit=1, snapshot=snapshot)
         what = f"{asked} has no snapshot {snapshot} that readers saw"
     else:
         assert at is not None
-        micros = (at - _EPOCH) // timedelta(microseconds=1)
-        where = "unix_micros(h.made_current_at) <= :given"
-        found = _seen(session, table, where=where, given=micros, limit=1)
+        found = table.seen(limit=1, until=(at - _EPOCH) // timedelta(microseconds=1))
         what = f"nothing is kept of {asked} as it was at {at.isoformat()}"
     if found:
         return found[0]
-    first = _seen(session, table, order="ASC", limit=1)
+    first = table.seen(limit=1, first=True)
     if not first:
         raise UnknownSnapshot(f"{asked} has no snapshot yet", "run the script that makes it")
     earliest = f"the earliest snapshot is of {first[0].at.isoformat()}"
     raise UnknownSnapshot(what, f"{earliest}; tranche show {asked} --snapshots lists them")
-
-
-def _seen(
-    session: SparkSession,
-    table: LakeTable,
-    *,
-    where: str = "true",
-    given: int = 0,
-    order: str = "DESC",
-    limit: int,
-) -> tuple[SeenSnapshot, ...]:
-    statement = _SEEN.format(quoted(table), where, order, limit)
-    arguments = {"given": given} if ":given" in where else {}
-    return tuple(_snapshot(row) for row in session.sql(statement, args=arguments).collect())
-
-
-def _snapshot(row: Row) -> SeenSnapshot:
-    summary: dict[str, str] = row["summary"] or {}
-    # A commit that was staged and then picked onto a table that had moved is another one there.
-    about = {**(row["picked"] or {}), **summary}
-    return SeenSnapshot(
-        id=row["id"],
-        at=_EPOCH + timedelta(microseconds=row["at"]),
-        operation=row["operation"],
-        run=about.get("tranche.run"),
-        partition=about.get("tranche.partition"),
-        added=int(summary.get(ADDED, "0")) if summary else None,
-        removed=int(summary.get("deleted-records", "0")) if summary else None,
-    )

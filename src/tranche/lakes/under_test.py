@@ -10,14 +10,14 @@ from pyspark.sql import functions as F
 
 from tranche.errors import Place, SourceMissing
 from tranche.lakes.columns import check_columns
-from tranche.lakes.iceberg import existing_columns
 from tranche.lakes.target import Target
+from tranche.lakes.travel import rows_now
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import LakeTable
 from tranche.model.script import ViolationQuery
 from tranche.model.statement import TableHole
 from tranche.model.strategy import PARTITION_COLUMN, History
-from tranche.script.binding import SLICE_VIEW, quoted, quoted_name
+from tranche.script.binding import SLICE_VIEW, quoted_name
 
 if TYPE_CHECKING:
     from tranche.lakes.execution import Execution
@@ -35,7 +35,7 @@ class UnderTest:
 
     def __init__(self, execution: Execution, target: Target) -> None:
         self.execution = execution
-        self.session = execution.session
+        self.tables = execution.tables
         self.script = execution.step.script
         self.path = self.script.path
         self.target = target
@@ -47,20 +47,22 @@ class UnderTest:
         if table not in self.script.writes:
             return (self.there(table),)
         # Of its own table, the slice is what it is about to be, and the rest is what it was.
-        if not self.target.sliced or existing_columns(self.session, table) is None:
+        stored = self.tables.of(table)
+        if not self.target.sliced or stored.columns() is None:
             return (rows,)
         elsewhere = ~F.coalesce(F.col(PARTITION_COLUMN).isin(list(self.target.keys)), F.lit(False))
-        return rows, self.session.table(quoted(table)).where(elsewhere)
+        return rows, stored.rows().where(elsewhere)
 
     def there(self, table: LakeTable, place: Place | None = None) -> DataFrame:
         """Another table, as readers see it."""
-        if existing_columns(self.session, table) is None:
+        stored = self.tables.of(table)
+        if stored.columns() is None and stored.history() is None:
             raise SourceMissing(
                 f"{table} does not exist, and a data test of {self.path} refers to it",
                 "run the script that makes it, or correct the name",
                 place=place,
             )
-        return self.session.table(quoted(table))
+        return rows_now(stored)
 
     def violating(self, name: str, rows: DataFrame) -> DataFrame:
         query = self.script.violation_query(name)
@@ -74,8 +76,11 @@ class UnderTest:
         table = hole.table
         if hole.pinned and table in self.execution.pinned:
             return self.execution.table(hole)
-        if existing_columns(self.session, table) is not None:
-            return quoted(table)
+        stored = self.tables.of(table)
+        if stored.columns() is not None:
+            return stored.name
+        if stored.history() is not None:
+            return self.execution.table(hole)
         if table not in self.script.writes:
             self.there(table, Place(query.path, query.statement.line))
         # Before its first run, a table is empty.
@@ -97,7 +102,7 @@ def expected_rows(writer: SliceWriter, rows: DataFrame) -> DataFrame:
     """Rows with all columns that the slice could have: the SELECT's, and those of the table."""
     data = rows.drop(PARTITION_COLUMN) if writer.target.ranged else rows
     check_columns(data, writer.managed)
-    there = existing_columns(writer.session, writer.table)
+    there = writer.stored.columns()
     known = {*(name.lower() for name in rows.columns), *writer.managed}
     missing = [
         F.lit(None).cast(field.dataType).alias(field.name)

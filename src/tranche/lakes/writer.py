@@ -1,68 +1,33 @@
-"""A slice on its way into an Iceberg table."""
+"""A slice on its way into a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
-from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tranche.errors import CommitLost, KeysFailed
-from tranche.lakes.columns import Fit, alter, captured, check_columns, fit
+from tranche.lakes.columns import Fit, captured, check_columns, columns_to_be, fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.comparing import unchanged_keys
 from tranche.lakes.digest import Watch, digest_of, watched
-from tranche.lakes.iceberg import (
-    ADDED,
-    KEY_PATHS,
-    Snapshot,
-    TableFacts,
-    at_snapshot,
-    existing_columns,
-    has_snapshot,
-    in_few_words,
-    in_keys,
-    key_files,
-    key_rows,
-    make_namespace,
-    only_commit_since,
-    published,
-    rows_in,
-    slice_rows,
-    table_facts,
-    with_properties,
-)
 from tranche.lakes.keys import REFUSAL, bad_key_slices, bad_keys
-from tranche.lakes.layout import (
-    LAYOUT,
-    columns_to_be,
-    evolve,
-    forget,
-    lay_out,
-    partition_columns,
-    recreation,
-)
-from tranche.lakes.layout_fields import SLICE, creation, fitted_layout, with_slice
+from tranche.lakes.layout_fields import fitted_layout
 from tranche.lakes.meanwhile import Meanwhile
-from tranche.lakes.publishing import allow_staging, pick, staged_snapshot, staging
 from tranche.lakes.racing import until_committed
+from tranche.lakes.table import ADDED, ADDED_SIZE, Snapshot, Table, TableFacts, slice_condition
 from tranche.lakes.target import Target
-from tranche.model.asset import LakeTable
 from tranche.model.digest import is_of_rows
-from tranche.model.layout import Transform, canonical
+from tranche.model.layout import Transform
 from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.ports import Written, WrittenKey
-from tranche.script.binding import quoted
-
-_SIDE = "__tranche_"
-_ORDERED = {"distribution-mode": "none"}
-_AS_THEY_COME = {"use-table-distribution-and-ordering": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +44,8 @@ class SliceWriter:
 
     A slice that is tested, or that must not be written twice, is staged first. Where the table is
     missing, or its columns must change, the rows wait in a table of their own beside it: the
-    columns of a table are the same for what is staged and for what its readers see.
+    columns of a table are the same for what is staged and for what its readers see. They do so too
+    where the table's format cannot keep a commit from its readers.
     """
 
     always_staged: ClassVar[bool] = True
@@ -88,17 +54,17 @@ class SliceWriter:
     grows: ClassVar[bool] = False
     """Whether rows only come to the slice, so that their number tells how many it has then."""
 
-    def __init__(
-        self, session: SparkSession, target: Target, commit: Commit, *, tested: bool
-    ) -> None:
-        self.session = session
+    def __init__(self, stored: Table, target: Target, commit: Commit, *, tested: bool) -> None:
+        """`stored` is the table that it writes to, as its lake has it."""
+        self.stored = stored
+        self.session = stored.session
         self.target = target
         self.table = target.table
         self.commit = commit
         self.tested = tested
-        self.side: LakeTable | None = None
+        self.side: Table | None = None
         self.staged: Snapshot | None = None
-        self.looked = Meanwhile(lambda: table_facts(session, target.table))
+        self.looked = Meanwhile(stored.facts)
         self.found: TableFacts | None = None
         """The table as it was when this looked last, until something has come of that."""
         self.earlier: tuple[str | None, Meanwhile[int | None]] | None = None
@@ -113,7 +79,7 @@ class SliceWriter:
         """What the keys of a slice of several are now."""
         self.known_keys: Mapping[str, str] = {}
         """The digests of those of them whose rows are known without looking."""
-        self.key_rows: tuple[str, dict[str, int] | None] | None = None
+        self.key_rows: tuple[str, Mapping[str, int]] | None = None
         """How many rows each key had at a snapshot."""
         self.base: str | None = None
         """The snapshot that the table had before this wrote to it."""
@@ -122,10 +88,12 @@ class SliceWriter:
         self.watch: Watch | None = None
         self.layout: tuple[Transform, ...] | None = None
         """What the script asks for, as the table spells it."""
-        self.split = False
-        """Whether the table's layout splits slices."""
-        self.ordered = False
-        """Whether somebody wants the table's rows in some order."""
+
+    @property
+    def staged_size(self) -> int | None:
+        """How many bytes of rows are staged, if that is known."""
+        size = None if self.staged is None else self.staged.summary.get(ADDED_SIZE)
+        return None if size is None else int(size)
 
     @property
     def several(self) -> bool:
@@ -140,10 +108,12 @@ class SliceWriter:
         self.found = facts = self.looked.answer()
         self.fit = self.fitted(rows, facts)
         under_test = None
-        if self.tested and (facts is None or self.fit.changes):
+        waits = facts is not None and (self.tested or self.always_staged)
+        unfit = self.tested and (facts is None or self.fit.changes)
+        if unfit or (waits and not self.stored.stages):
             self.write_aside()
-            under_test = self.slice_with(facts)
-        elif facts is not None and not self.fit.changes and (self.tested or self.always_staged):
+            under_test = self.slice_with(facts) if self.tested else None
+        elif facts is not None and waits and not self.fit.changes:
             self.write_staged(self.fit.rows, facts)
             under_test = self.staged_slice() if self.tested else None
         return Candidate(under_test, self.fit.warnings)
@@ -167,7 +137,7 @@ class SliceWriter:
         else:
             rows, since = self.waiting(), None
         self.target = replace(self.target, keys=kept)
-        rest = rows.where(self.slice_condition())
+        rest = rows.where(slice_condition(self.target))
         if since is None:
             return self.committed(lambda: self.write(rest))
         return self.committed(lambda: self.overwrite(rest, since=since))
@@ -175,7 +145,7 @@ class SliceWriter:
     def discard(self) -> None:
         """Removes what is left beside the table."""
         if self.side is not None:
-            self.session.sql(f"DROP TABLE IF EXISTS {quoted(self.side)} PURGE")
+            self.side.drop()
             self.side = None
 
     # What strategies do in their own way
@@ -210,6 +180,10 @@ class SliceWriter:
         """Whether what was staged changes nothing."""
         return False
 
+    def changes_nothing(self, rows: DataFrame) -> bool:
+        """Whether it would change nothing to enter these rows."""
+        return False
+
     def slice_with(self, facts: TableFacts | None) -> DataFrame:
         """What the slice will be once the rows that wait aside are in it."""
         raise NotImplementedError
@@ -233,87 +207,69 @@ class SliceWriter:
         """Writes to the table itself, made or altered first if it must be."""
         # Staging looked at it a moment ago; another try looks again.
         found, self.found = self.found, None
-        facts = found or table_facts(self.session, self.table)
+        facts = found or self.stored.facts()
         if facts is None:
             return self.create(rows)
         self.base = facts.snapshot
         fitted = self.fit if found and rows is self.fit.rows else self.fitted(rows, facts)
         if fitted.rebuild:
             return self.rebuild(fitted.rows, facts)
-        alter(self.session, self.table, fitted)
+        self.stored.alter(fitted)
         if not self.always_staged:
-            self.lay_out(facts)
+            self.stored.lay_out(self.layout, facts)
             return self.overwrite(fitted.rows, on=facts)
+        if not self.stored.stages:
+            return self.entered(fitted.rows, facts)
         self.write_staged(fitted.rows, facts)
         return self.nothing_new() if self.staged is None else self.picked(self.staged)
 
     def create(self, rows: DataFrame) -> Written:
-        make_namespace(self.session, self.table)
-        first = self.first(rows)
-        fields = with_slice(self.layout or (), sliced=self.target.sliced)
-        made = creation(fields, first.columns)
-        self.split = bool(self.layout)
-        self.laid_out(self.direct(first), made.stated).create()
-        if made.later:
-            evolve(self.session, self.table, fields)
+        first = self.seen_off(self.first(rows))
+        self.stored.create(first, self.target, self.layout, self.commit)
         return self.seen()
 
     def rebuild(self, rows: DataFrame, facts: TableFacts) -> Written:
         """Makes the table anew, with other columns."""
-        made = recreation(self.session, self.table, self.layout, facts, rows.schema)
-        self.laid_out(self.direct(rows), made.stated).createOrReplace()
-        if made.later:
-            evolve(self.session, self.table, (*made.stated, *made.later))
-        if self.layout is None and LAYOUT in facts.properties:
-            forget(self.session, self.table)
+        seen = self.seen_off(rows)
+        self.stored.rebuild(seen, self.target, self.layout, facts, self.commit)
         return self.seen()
-
-    def laid_out(self, writer: DataFrameWriterV2, fields: Sequence[Transform]) -> DataFrameWriterV2:
-        """Writes a table that begins with these fields."""
-        stated = {} if self.layout is None else {LAYOUT: canonical(self.layout)}
-        if self.target.key_paths and all(field == SLICE for field in fields):
-            stated |= KEY_PATHS
-        made = with_properties(writer, **stated)
-        return made.partitionedBy(*partition_columns(fields)) if fields else made
 
     def overwrite(
         self, rows: DataFrame, *, on: TableFacts | None = None, since: str | None = None
     ) -> Written:
         """Replaces the slice; not if it was changed since a snapshot, where one is given."""
-        writer = self.direct(rows)
-        if since is not None:
-            checks = {"validate-from-snapshot-id": since, "isolation-level": "serializable"}
-            writer = writer.options(**checks)
-        writer.overwrite(self.slice_condition())
+        self.stored.overwrite(self.seen_off(rows), self.target, self.commit, since)
         return self.seen(on)
-
-    def lay_out(self, facts: TableFacts) -> None:
-        """Sees to it that what is written next has the layout of the script."""
-        self.split = lay_out(self.session, self.table, self.layout, facts)
-        self.ordered = facts.ordered
-
-    def direct(self, rows: DataFrame) -> DataFrameWriterV2:
-        """Readers see it with its commit."""
-        return self.writer(rows).options(**self.commit.options())
 
     def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
         self.base = facts.snapshot
-        allow_staging(self.session, self.table, facts)
-        self.lay_out(facts)
+        self.stored.lay_out(self.layout, facts)
         if self.grows and not self.several:
             before = facts.snapshot
             self.earlier = before, Meanwhile(lambda: self.counted(before))
-        with self.sound_keys(), staging(self.session, self.commit, split=self.split):
+        with self.sound_keys(), self.stored.staging(self.commit, facts):
             self.enter(rows)
-        self.staged = staged_snapshot(self.session, self.table, self.commit)
+        self.staged = self.stored.staged(self.commit)
+
+    def entered(self, rows: DataFrame, facts: TableFacts) -> Written:
+        """Writes to a table that cannot keep a commit from its readers."""
+        there = self.landed()
+        if there is not None:
+            return there
+        if self.changes_nothing(rows):
+            return self.nothing_new()
+        self.stored.lay_out(self.layout, facts)
+        with self.stored.committing(self.commit):
+            self.enter(rows)
+        return self.seen()
 
     def write_aside(self) -> None:
-        self.side = side_table(self.table, self.commit)
-        make_namespace(self.session, self.table)
         rows = self.aside(self.fit.rows)
         seen = self.watched(rows, rows.schema)
+        self.side = self.stored.side(self.commit)
+        self.side.prepare()
         with self.sound_keys():
-            with_properties(seen.writeTo(quoted(self.side))).create()
+            self.side.put(seen)
 
     def aside(self, rows: DataFrame) -> DataFrame:
         return rows
@@ -342,36 +298,19 @@ class SliceWriter:
             return rows
         return rows.withColumn(PARTITION_COLUMN, F.lit(self.target.partition))
 
-    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
+    def seen_off(self, rows: DataFrame) -> DataFrame:
+        """The rows as they go to the table, with their key."""
         # Watched last: rows that pass through it are built anew by whatever comes after.
-        return self.unwatched(self.watched(self.with_key(rows), rows.schema))
-
-    def unwatched(self, rows: DataFrame) -> DataFrameWriterV2:
-        writer = rows.writeTo(quoted(self.table))
-        if not self.target.sliced or self.split:
-            return writer
-        if self.several:
-            # Sorted by key, since a writer for each of many keys takes a lot of memory.
-            return writer.options(**{"fanout-enabled": "false"})
-        # Rows of one slice are clustered: they need no shuffle, no sorting, no writer per slice.
-        how = _ORDERED if self.ordered else _AS_THEY_COME
-        return writer.options(**how, **{"fanout-enabled": "false"})
-
-    def slice_condition(self) -> Column:
-        if not self.target.sliced:
-            return F.lit(True)
-        if self.several:
-            return in_keys(PARTITION_COLUMN, self.target.keys)
-        return F.col(PARTITION_COLUMN) == F.lit(self.target.partition)
+        return self.watched(self.with_key(rows), rows.schema)
 
     def only_slice(self, rows: DataFrame) -> DataFrame:
         """The data's own columns; of several keys each row keeps its key."""
         managed = [name for name in self.managed if not self.several or name != PARTITION_COLUMN]
-        return rows.where(self.slice_condition()).drop(*managed)
+        return rows.where(slice_condition(self.target)).drop(*managed)
 
     def staged_rows(self) -> DataFrame:
         assert self.staged is not None
-        return self.session.sql(f"SELECT * FROM {at_snapshot(self.table, self.staged.id)}")  # noqa: S608
+        return self.stored.rows(self.staged.id)
 
     def staged_slice(self) -> DataFrame:
         return self.only_slice(self.staged_rows())
@@ -379,7 +318,7 @@ class SliceWriter:
     def waiting(self) -> DataFrame:
         """The rows that wait beside the table."""
         assert self.side is not None
-        return self.session.table(quoted(self.side))
+        return self.side.rows()
 
     def upserted(self) -> DataFrame:
         """The slice once the rows that wait have taken the place of those with their keys."""
@@ -387,61 +326,23 @@ class SliceWriter:
         return there.unionByName(self.waiting(), allowMissingColumns=True)
 
     def current_slice(self) -> DataFrame:
-        return self.only_slice(self.session.table(quoted(self.table)))
+        return self.only_slice(self.stored.rows())
 
     # What came of it
 
     def seen(self, before: TableFacts | None = None) -> Written:
         """What the table says of a commit that was made to it."""
-        found: Snapshot | None = None
-        if before is not None and self.several:
-            found = self.next_commit_of_keys(before)
-        elif before is not None:
-            found = self.next_commit(before)
-        if found is None:
-            found = staged_snapshot(self.session, self.table, self.commit)
+        watch = self.watch if before is not None and not self.several else None
+        passed = None if watch is None else watch.rows
+        found = self.stored.made(self.commit, self.target, before=before, passed=passed)
+        if before is not None and found.rows_by_key is not None:
+            self.key_rows = found.id, found.rows_by_key
         return self.written(found.id, found, found.at)
-
-    def next_commit(self, before: TableFacts) -> Snapshot | None:
-        """This writer's commit, if nobody else made one since.
-
-        What it added is what passed by on the way to the files, each row once: only where rows are
-        shuffled on that way can a task that is run again count them twice.
-        """
-        alone = self.target.sliced and not self.several and not self.split
-        if before.snapshot is None or self.watch is None or not alone:
-            return None
-        found = only_commit_since(self.session, self.table, before.snapshot)
-        if found is None:
-            return None
-        snapshot, at = found
-        return Snapshot(snapshot, before.snapshot, {ADDED: str(self.watch.rows)}, at)
-
-    def next_commit_of_keys(self, before: TableFacts) -> Snapshot | None:
-        """The commit that replaced several keys, whose rows are counted at the same time."""
-        if before.sums_up(len(self.target.keys)):
-            with in_few_words(self.session):
-                said = staged_snapshot(self.session, self.table, self.commit)
-            self.key_rows = None if said.rows_by_key is None else (said.id, said.rows_by_key)
-            return said
-        if before.snapshot is None:
-            return None
-        # Read before it is asked who has committed, so that it is of this commit if nobody else has.
-        files = key_files(self.session, self.table, self.target.keys)
-        since = before.snapshot
-        asked = Meanwhile(lambda: only_commit_since(self.session, self.table, since))
-        rows = rows_in(self.session, files)
-        found = asked.answer()
-        if found is None:
-            return None
-        snapshot, at = found
-        self.key_rows = snapshot, rows
-        return Snapshot(snapshot, since, {}, at)
 
     def picked(self, staged: Snapshot) -> Written:
         if self.unchanged(staged):
             return self.nothing_new()
-        snapshot = pick(self.session, self.table, staged.id)
+        snapshot = self.stored.pick(staged.id)
         if snapshot is not None:
             return self.written(snapshot, staged, None)
         return self.landed() or self.written_again(staged)
@@ -455,7 +356,7 @@ class SliceWriter:
         return self.overwrite(self.staged_slice(), since=staged.parent)
 
     def nothing_new(self) -> Written:
-        facts = table_facts(self.session, self.table)
+        facts = self.stored.facts()
         snapshot = facts.snapshot if facts is not None else None
         if self.several:
             keys = self.written_keys(snapshot, changed=False)
@@ -490,20 +391,18 @@ class SliceWriter:
 
     def written_keys(self, snapshot: str | None, *, changed: bool = True) -> dict[str, WrittenKey]:
         """Each key of the slice, as it is at a snapshot."""
-        rows: dict[str, int] | None = {}
+        rows: Mapping[str, int] | None = {}
         if self.key_rows is not None and self.key_rows[0] == snapshot:
             rows = self.key_rows[1]
         elif snapshot is not None:
-            rows = key_rows(self.session, self.table, self.target.keys, snapshot)
+            rows = self.stored.key_rows(self.target.keys, snapshot)
         if rows is None:
             counted = self.current_slice().groupBy(PARTITION_COLUMN).count().collect()
             rows = {row[0]: int(row[1]) for row in counted}
         same = dict(self.known_keys)
         if changed and snapshot is not None and self.base is not None:
             others = {key: each for key, each in self.standing.items() if key not in same}
-            same |= unchanged_keys(
-                self.session, self.table, others, rows, before=self.base, after=snapshot
-            )
+            same |= unchanged_keys(self.stored, others, rows, before=self.base, after=snapshot)
         return {
             key: WrittenKey(rows.get(key, 0), same.get(key), changed and key not in same)
             for key in self.target.keys
@@ -523,9 +422,9 @@ class SliceWriter:
 
     def digest_then(self, held: Materialization) -> str | None:
         """The digest of what the slice was; None if that cannot be told any more."""
-        if held.snapshot is None or not has_snapshot(self.session, self.table, held.snapshot):
+        if held.snapshot is None or not self.stored.has(held.snapshot):
             return None
-        then = self.session.sql(f"SELECT * FROM {at_snapshot(self.table, held.snapshot)}")  # noqa: S608
+        then = self.stored.rows(held.snapshot)
         if (PARTITION_COLUMN in then.columns) != self.target.sliced:
             return None
         rows = self.only_slice(then)
@@ -541,7 +440,7 @@ class SliceWriter:
     def counted(self, snapshot: str | None) -> int | None:
         """How many rows the slice has at a snapshot; None if only a scan could tell."""
         key = self.target.partition if self.target.sliced else None
-        return slice_rows(self.session, self.table, key, snapshot)
+        return self.stored.slice_rows(key, snapshot)
 
     def committed(self, write: Callable[[], Written]) -> Written:
         """Writes until the table has it."""
@@ -554,9 +453,9 @@ class SliceWriter:
 
     def landed(self) -> Written | None:
         """What readers see of this step, if they see anything."""
-        if existing_columns(self.session, self.table) is None:
+        if self.stored.columns() is None:
             return None
-        found = published(self.session, self.table, self.commit)
+        found = self.stored.published(self.commit)
         return None if found is None else self.written(found.id, found, found.at)
 
     @contextmanager
@@ -576,11 +475,6 @@ class SliceWriter:
             if found is None:
                 raise
             raise found from None
-
-
-def side_table(table: LakeTable, commit: Commit) -> LakeTable:
-    """Where an attempt's rows wait while the table cannot take them yet."""
-    return replace(table, table=f"{table.table}{_SIDE}{commit.attempt.id}")
 
 
 def _total(keys: Mapping[str, WrittenKey]) -> int:

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token
 
 from tranche.errors import UsageError
 from tranche.model.layout import SetLayout
-from tranche.script.binding import Values, bind, quoted
+from tranche.model.statement import Statement, Text
 from tranche.script.materialize import parse_layout
 from tranche.script.names import BadName, Lakes, Names, resolve
 from tranche.script.parsing import command_target
@@ -24,9 +24,9 @@ _REMEDY = (
 )
 
 
-def resolved_statement(text: str, lakes: Lakes) -> str | SetLayout:
-    """The text for Spark, or what Spark has no statement for. What sqlglot cannot parse goes to
-    Spark as it stands."""
+def resolved_statement(text: str, lakes: Lakes) -> Statement | SetLayout:
+    """A statement with its tables, or what Spark has no statement for. What sqlglot cannot parse
+    goes to Spark as it stands."""
     source = Source("statement", normalized(text))
     tokens, complete = tokenize(source)
     if not complete:
@@ -45,9 +45,14 @@ def resolved_statement(text: str, lakes: Lakes) -> str | SetLayout:
     if source.faults:
         raise _rejected(source)
     if statement is None:
-        return source.text[chunks[0][0].start : chunks[0][-1].end + 1]
-    nothing = Values(None, {}, {})
-    return bind(statement, nothing, table=lambda hole: quoted(hole.table), files=_no_files).text
+        text = source.text[chunks[0][0].start : chunks[0][-1].end + 1]
+        return Statement("other", (Text(text),), 1)
+    if any(statement.files()):
+        raise UsageError(
+            "read_json, read_csv and read_parquet work in scripts only",
+            "query a file as json.`path`, csv.`path` or parquet.`path`",
+        )
+    return statement
 
 
 def _layout(source: Source, tokens: list[Token], lakes: Lakes) -> SetLayout | None:
@@ -79,10 +84,3 @@ def _layout(source: Source, tokens: list[Token], lakes: Lakes) -> SetLayout | No
 
 def _rejected(source: Source) -> UsageError:
     return UsageError(source.faults[0].what, source.faults[0].remedy)
-
-
-def _no_files(_: object) -> str:
-    raise UsageError(
-        "read_json, read_csv and read_parquet work in scripts only",
-        "query a file as json.`path`, csv.`path` or parquet.`path`",
-    )

@@ -16,6 +16,7 @@ from tranche.model.partitioning import time_of
 from tranche.model.project import Project
 from tranche.model.run import Materialization, PartitionState
 from tranche.model.snapshot import Preview, Snapshots
+from tranche.model.statement import Statement
 from tranche.model.strategy import History
 from tranche.planning.graph import build_graph
 from tranche.planning.grid import Grid, grid_of
@@ -276,7 +277,7 @@ def columns_log(project: Project, state: PartitionReader, asset: str, *, limit: 
     return ColumnsLog(name, versions[:limit], more=len(found) > limit)
 
 
-def resolve_sql(project: Project, text: str) -> str | SetLayout:
+def resolve_sql(project: Project, text: str) -> Statement | SetLayout:
     """A statement with the names of lakes resolved, before Spark starts."""
     from tranche.script.adhoc import resolved_statement
     from tranche.script.names import Lakes

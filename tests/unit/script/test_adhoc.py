@@ -7,7 +7,9 @@ import pytest
 from tranche.errors import UsageError
 from tranche.model.asset import LakeTable
 from tranche.model.layout import SetLayout, Transform
+from tranche.model.statement import Statement
 from tranche.script.adhoc import resolved_statement
+from tranche.script.binding import Values, bind, quoted
 from tranche.script.lakes import Lakes
 
 
@@ -26,7 +28,10 @@ from tranche.script.lakes import Lakes
     ],
 )  # fmt: skip
 def test_names_are_resolved_and_the_rest_stays(text: str, expected: str, lakes: Lakes) -> None:
-    assert resolved_statement(text, lakes) == expected
+    found = resolved_statement(text, lakes)
+    assert isinstance(found, Statement)
+    bound = bind(found, Values(None, {}, {}), table=lambda hole: quoted(hole.table), files=str)
+    assert bound.text == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from tranche.errors import UsageError
 from tranche.model.script import Script
-from tranche.model.statement import TableHole
+from tranche.model.statement import Statement, TableHole, Text
 from tranche.script.adhoc import resolved_statement
 from tranche.script.binding import Values, bind
 from tranche.script.lakes import Lakes
@@ -224,6 +224,8 @@ def test_a_manual_script_has_it_too(script: ReadScript) -> None:
 
 def test_a_typed_statement_has_it_too(lakes: Lakes) -> None:
     found = resolved_statement("SELECT * FROM o ASOF JOIN d ON o.at >= d.at", lakes)
-    assert "JOIN LATERAL (" in found
+    assert isinstance(found, Statement)
+    texts = [part.text for part in found.parts if isinstance(part, Text)]
+    assert "JOIN LATERAL (" in "".join(texts)
     with pytest.raises(UsageError, match="has no inequality"):
         resolved_statement("SELECT * FROM o ASOF JOIN d ON o.at = d.at", lakes)

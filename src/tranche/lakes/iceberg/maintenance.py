@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Row, SparkSession
 
-from tranche.errors import CommitLost, SourceMissing
+from tranche.errors import CommitLost
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.iceberg import call, existing_columns
-from tranche.lakes.observed import observed_name
-from tranche.lakes.publishing import expire
+from tranche.lakes.iceberg.metadata import call
+from tranche.lakes.iceberg.publishing import expire
 from tranche.model.asset import LakeTable
 from tranche.ports import Maintained, Upkeep
 from tranche.script.binding import quoted
@@ -34,14 +33,8 @@ FROM (SELECT DISTINCT file_path, file_size_in_bytes AS size FROM {}.all_data_fil
 """
 
 
-def maintained(session: SparkSession, table: LakeTable, upkeep: Upkeep) -> tuple[Maintained, ...]:
-    """Looks after a table, and after the observations of a history."""
-    if existing_columns(session, table) is None:
-        raise SourceMissing(f"{table} does not exist yet", "run the script that makes it")
-    tables = [table]
-    if existing_columns(session, observed_name(table)) is not None:
-        tables.append(observed_name(table))
-    return tuple(_Upkeep(session, name, upkeep).done() for name in tables)
+def maintained(session: SparkSession, table: LakeTable, upkeep: Upkeep) -> Maintained:
+    return _Upkeep(session, table, upkeep).done()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.functions import partitioning
-from pyspark.sql.types import BooleanType, StructField, StructType, TimestampType
+from pyspark.sql.types import StructType
 
 from tranche.errors import CommitLost, SourceMissing
-from tranche.lakes.columns import Fit
 from tranche.lakes.failures import comes_from_spark, explained
-from tranche.lakes.iceberg import (
-    KEY_PATHS,
-    PROPERTIES,
-    TableFacts,
-    layout_names,
-    table_facts,
-)
+from tranche.lakes.iceberg.metadata import KEY_PATHS, PROPERTIES, layout_names, table_facts
 from tranche.lakes.layout_fields import (
     SLICE,
     Change,
@@ -36,30 +29,16 @@ from tranche.lakes.layout_fields import (
     with_slice,
     written_field,
 )
+from tranche.lakes.table import TableFacts
 from tranche.model.asset import LakeTable
 from tranche.model.layout import SetLayout, Transform, canonical
-from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN
+from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted, quoted_name
 
 LAYOUT = "tranche.layout"
 """The property of a table whose layout comes from a line of a script, with its canonical text."""
 
 _TRIES = 8
-_HISTORY = dict(
-    zip(HISTORY_COLUMNS, (TimestampType(), TimestampType(), BooleanType()), strict=True)
-)
-
-
-def columns_to_be(
-    fitted: Fit, facts: TableFacts | None, managed: Collection[str] = ()
-) -> StructType:
-    """The columns that the table has once the rows are in it."""
-    if facts is None or fitted.rebuild:
-        more = [StructField(name, type_) for name, type_ in _HISTORY.items() if name in managed]
-        return StructType([*fitted.rows.schema.fields, *more])
-    fields = {field.name: field for field in facts.columns.fields}
-    fields.update({field.name: field for field in (*fitted.widened, *fitted.added)})
-    return StructType(list(fields.values()))
 
 
 def current_fields(session: SparkSession, table: LakeTable) -> tuple[Field, ...]:

@@ -16,7 +16,9 @@ from pyspark.sql import SparkSession
 from tranche.errors import CommitLost, EngineError
 from tranche.lakes.commit import Commit
 from tranche.lakes.failures import comes_from_spark
-from tranche.lakes.iceberg import Snapshot, TableFacts, attempted, call
+from tranche.lakes.iceberg.metadata import attempted, call
+from tranche.lakes.table import Snapshot, TableFacts
+from tranche.lakes.tuning import set_meanwhile
 from tranche.model.asset import LakeTable
 from tranche.script.binding import quoted
 
@@ -40,7 +42,7 @@ _PROPERTY = "spark.sql.iceberg.snapshot-property."
 
 def allow_staging(session: SparkSession, table: LakeTable, facts: TableFacts) -> None:
     """For tables that others made."""
-    if not facts.stageable:
+    if facts.properties.get("write.wap.enabled") != "true":
         session.sql(f"ALTER TABLE {quoted(table)} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
 
 
@@ -51,7 +53,7 @@ def staging(session: SparkSession, commit: Commit, *, split: bool = False) -> It
     A slice that is split over several partitions can be picked only while the table does not move.
     """
     properties = {**commit.properties(), **({} if split else _PICKABLE)}
-    with _settings(session, {"spark.wap.id": commit.publication, **_as_settings(properties)}):
+    with set_meanwhile(session, {"spark.wap.id": commit.publication, **_as_settings(properties)}):
         yield
 
 
@@ -62,23 +64,12 @@ def committing(session: SparkSession, commit: Commit) -> Iterator[None]:
     It has the publication's id, so that nothing that was staged under it comes after.
     """
     properties = {**commit.properties(), "wap.id": commit.publication}
-    with _settings(session, _as_settings(properties)):
+    with set_meanwhile(session, _as_settings(properties)):
         yield
 
 
 def _as_settings(properties: Mapping[str, str]) -> dict[str, str]:
     return {f"{_PROPERTY}{name}": value for name, value in properties.items()}
-
-
-@contextmanager
-def _settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    for name, value in settings.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in settings:
-            session.conf.unset(name)
 
 
 def staged_snapshot(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from re import compile as compiled
 from urllib.parse import unquote_plus
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, DataFrameWriterV2, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from tranche.lakes.commit import Commit
 from tranche.lakes.meanwhile import Meanwhile
+from tranche.lakes.table import ADDED, Snapshot, TableFacts
+from tranche.lakes.tuning import in_few_words
 from tranche.model.asset import LakeTable
-from tranche.model.strategy import CURRENT_SUFFIX, HISTORY_COLUMNS, PARTITION_COLUMN
+from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted, quoted_name, text_literal
 
 PROPERTIES: Mapping[str, str] = {
@@ -35,8 +34,7 @@ PROPERTIES: Mapping[str, str] = {
 }
 KEY_PATHS: Mapping[str, str] = {"write.object-storage.enabled": "false"}
 """Files in a folder for each key: quicker where folders are real ones, if names are short."""
-ADDED, ADDED_SIZE = "added-records", "added-files-size"
-"""What a commit says of the rows that it brought, and of their bytes."""
+_MERGED = "spark.merge-into.num-target-rows-"
 MADE_BY = "tranche.made-by"
 """The attempt that made a table which nothing has been published to yet."""
 
@@ -60,120 +58,38 @@ _KEY_FILES = """\
 SELECT partition.{0} AS key, record_count, content FROM {1}.files {2} WHERE partition.{0} IN ({3})
 """
 _KEY_SUMMED_UP = compiled(rf"partitions\.{PARTITION_COLUMN}=([^/]*)")
-_PARTS, _LEAST_PARTS, _PART = "spark.sql.shuffle.partitions", 8, 8 * 2**20
-_PROGRAMS = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 _TOTALS = "SELECT summary FROM {}.snapshots WHERE snapshot_id = :snapshot"
 
 
-@dataclass(frozen=True, slots=True)
-class TableFacts:
-    """A table as it is now."""
-
-    columns: StructType
-    properties: Mapping[str, str]
-    fields: frozenset[str]
-    """The names of all fields that its layout ever had."""
-
-    @property
-    def snapshot(self) -> str | None:
-        """The snapshot that readers see; None for a table without one, and for a view."""
-        return _current(self.properties)
-
-    @property
-    def sliced(self) -> bool:
-        return PARTITION_COLUMN in self.columns.names
-
-    @property
-    def ordered(self) -> bool:
-        """Whether it was said how rows are to be ordered in files (`WRITE ORDERED BY`)."""
-        return "sort-order" in self.properties
-
-    def sums_up(self, keys: int) -> bool:
-        """Whether a commit to so many keys says what it brought to each."""
-        most = self.properties.get("write.summary.partition-limit", "")
-        return most.isdigit() and keys <= int(most)
-
-    @property
-    def stageable(self) -> bool:
-        return self.properties.get("write.wap.enabled") == "true"
+def sums_up(facts: TableFacts, keys: int) -> bool:
+    """Whether a commit to so many keys says what it brought to each."""
+    most = facts.properties.get("write.summary.partition-limit", "")
+    return most.isdigit() and keys <= int(most)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A snapshot of a table, whether readers see it or not."""
+def rows_by_key(summary: Mapping[str, str]) -> dict[str, int] | None:
+    """How many rows a commit brought to each key; None if it does not say so.
 
-    id: str
-    parent: str | None
-    summary: Mapping[str, str]
-    at: datetime
-
-    def count(self, name: str) -> int:
-        return int(self.summary.get(name, "0"))
-
-    @property
-    def rows_by_key(self) -> dict[str, int] | None:
-        """How many rows it brought to each key; None if it does not say so.
-
-        >>> said = {
-        ...     "partition-summaries-included": "true",
-        ...     "partitions._tranche_partition=a%2Fb": "added-data-files=1,added-records=7",
-        ... }
-        >>> Snapshot("1", None, said, datetime.now()).rows_by_key
-        {'a/b': 7}
-        """
-        if self.summary.get("partition-summaries-included") != "true":
+    >>> said = {
+    ...     "partition-summaries-included": "true",
+    ...     "partitions._tranche_partition=a%2Fb": "added-data-files=1,added-records=7",
+    ... }
+    >>> rows_by_key(said)
+    {'a/b': 7}
+    """
+    if summary.get("partition-summaries-included") != "true":
+        return None
+    found: dict[str, int] = {}
+    for name, value in summary.items():
+        if not name.startswith("partitions."):
+            continue
+        key = _KEY_SUMMED_UP.fullmatch(name)
+        if key is None:
+            # Files of another layout than by key alone.
             return None
-        found: dict[str, int] = {}
-        for name, value in self.summary.items():
-            if not name.startswith("partitions."):
-                continue
-            key = _KEY_SUMMED_UP.fullmatch(name)
-            if key is None:
-                # Files of another layout than by key alone.
-                return None
-            counts = dict(count.partition("=")[::2] for count in value.split(","))
-            found[unquote_plus(key[1])] = int(counts.get(ADDED, "0"))
-        return found
-
-
-@contextmanager
-def in_few_words(session: SparkSession) -> Iterator[None]:
-    """Queries of a few rows, for which Spark does not write programs: that takes longer than they do.
-
-    Nothing else may use the session meanwhile.
-    """
-    with set_meanwhile(session, _PROGRAMS):
-        yield
-
-
-@contextmanager
-def in_few_parts(session: SparkSession, size: int) -> Iterator[None]:
-    """Queries over so many bytes, which are shuffled into as many parts as that is worth.
-
-    Nothing else may use the session meanwhile.
-    """
-    known = session.conf.get(_PARTS) or ""
-    # Some who offer Spark let it find the number by itself.
-    parts = max(_LEAST_PARTS, size // _PART)
-    fewer = {_PARTS: str(parts)} if known.isdigit() and parts < int(known) else {}
-    with set_meanwhile(session, fewer):
-        yield
-
-
-@contextmanager
-def set_meanwhile(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: session.conf.get(name) for name in settings}
-    try:
-        for name, value in settings.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, known in before.items():
-            if known is not None:
-                session.conf.set(name, known)
+        counts = dict(count.partition("=")[::2] for count in value.split(","))
+        found[unquote_plus(key[1])] = int(counts.get(ADDED, "0"))
+    return found
 
 
 def existing_columns(session: SparkSession, table: LakeTable) -> StructType | None:
@@ -193,7 +109,8 @@ def table_facts(session: SparkSession, table: LakeTable) -> TableFacts | None:
     if columns is None:
         return None
     fields = layout_names(session, table)
-    return TableFacts(columns, properties.answer(), fields)
+    stated = properties.answer()
+    return TableFacts(columns, _current(stated), stated, fields)
 
 
 def readable(session: SparkSession, table: LakeTable) -> tuple[StructType, str | None] | None:
@@ -219,17 +136,6 @@ def layout_names(session: SparkSession, table: LakeTable) -> frozenset[str]:
     fields = columns["partition"].dataType
     assert isinstance(fields, StructType)
     return frozenset(fields.names)
-
-
-def history_behind(session: SparkSession, table: LakeTable) -> LakeTable | None:
-    """The history whose current rows the name means, if there is one."""
-    name = table.table.removesuffix(CURRENT_SUFFIX)
-    if name == table.table:
-        return None
-    history = replace(table, table=name)
-    columns = existing_columns(session, history)
-    keeps = columns is not None and set(HISTORY_COLUMNS) <= set(columns.names)
-    return history if keeps else None
 
 
 def attempted(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
@@ -318,11 +224,6 @@ def rows_in(session: SparkSession, files: DataFrame) -> dict[str, int] | None:
     return found
 
 
-def in_keys(column: str, keys: Sequence[str]) -> Column:
-    """Whether a column has one of these keys."""
-    return F.expr(f"{quoted_name(column)} IN ({', '.join(map(text_literal, keys))})")
-
-
 def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool:
     if existing_columns(session, table) is None:
         return False
@@ -362,4 +263,18 @@ def _snapshot(found: list[Row]) -> Snapshot | None:
         return None
     row = max(found, key=lambda row: int(row["at"]))
     at = datetime.fromtimestamp(int(row["at"]) / 1_000_000, UTC)
-    return Snapshot(row["id"], row["parent"], row["summary"], at)
+    summary = row["summary"]
+    merged = {
+        name: int(summary.get(f"{_MERGED}{name}", "0"))
+        for name in ("inserted", "updated", "deleted")
+        if f"{_MERGED}inserted" in summary
+    }
+    return Snapshot(
+        row["id"],
+        row["parent"],
+        summary,
+        at,
+        rows_by_key=rows_by_key(summary),
+        changed=sum(merged.values()) if merged else None,
+        inserted=merged.get("inserted"),
+    )

@@ -1,0 +1,21 @@
+"""The names of tables in a statement that somebody types."""
+
+from __future__ import annotations
+
+from tranche.lakes.tables import Tables
+from tranche.model.statement import FileHole, Statement, TableHole
+from tranche.script.binding import Values, bind, current_rows
+
+
+def named(statement: Statement, tables: Tables) -> str:
+    """The text for Spark."""
+
+    def table(hole: TableHole) -> str:
+        stored = tables.of(hole.table)
+        history = stored.history() if hole.pinned or hole.qualifies else None
+        return stored.name if history is None else current_rows(hole, history.name)
+
+    def files(hole: FileHole) -> str:
+        raise AssertionError(f"{hole} in a statement that somebody typed")
+
+    return bind(statement, Values(None, {}, {}), table=table, files=files).text
