@@ -28,6 +28,12 @@ from tranche.model.project import Settings
 
 _OLDEST_JAVA = 17
 _LARGEST_LOG = 20_000_000
+_LOUD = (
+    "SQLQueryContextLogger",
+    "DataFrameQueryContextLogger",
+    "py4j",
+    "pyspark.sql.connect.logging",
+)
 _REQUIRED = {
     # Otherwise Spark replaces ${…} inside the literals of scripts.
     "spark.sql.variable.substitute": "false",
@@ -187,7 +193,7 @@ class Spark:
     def _hush(self) -> None:
         """Some repeat every failure on standard error, with tracebacks; our words are enough."""
         if not self._debug:
-            for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
+            for name in _LOUD:
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
     def _with_jars(self, conf: dict[str, str]) -> SparkSession:
