@@ -34,14 +34,12 @@ def elsewhere(shell: Shell) -> Shell:
 
 
 def runs(shell: Shell) -> None:
-    """Writes two days one by one and as one slice, the second time with other rows."""
-    for day in ("2026-05-15", "2026-05-16"):
-        done = shell.json("run", "ingest_orders", "--partition", day)
-        assert [step["status"] for step in done["steps"]] == ["succeeded"] * 2
+    """Writes a day and what comes of it, and the day again."""
+    done = shell.json("run", "ingest_orders", "--partition", "2026-05-16")
+    assert [step["status"] for step in done["steps"]] == ["succeeded"] * 2
     again = shell.json("run", "ingest_orders", "--partition", "2026-05-16", "--only")
     assert [step["rows"] for step in again["steps"]] == [3]
-    rows = shell.json("sql", "SELECT count(*) AS n FROM raw_orders")
-    assert rows == [{"n": 5}]
+    assert shell.json("sql", "SELECT count(*) AS n FROM raw_orders") == [{"n": 3}]
 
 
 def test_spark_connect(elsewhere: Shell, server: str) -> None:
