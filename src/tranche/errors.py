@@ -24,6 +24,8 @@ The tree::
     │   ├── BadBound                 a start or end that is no date and no key
     │   └── MapperRejected           a mapper that does not fit the partitionings at its ends
     ├── TriggerRejected              a condition, given from Python, that nothing could be started by
+    ├── MergeRejected                a Merge that does not say enough
+    ├── TaskMisused                  a task, or what it will return, used where that cannot be
     ├── ResolutionError              a run for which no key can be found
     │   ├── PayloadMissing           dynamic, and the run has no payload
     │   ├── PayloadKeyMissing        dynamic, and the payload has nothing at the path
@@ -36,6 +38,10 @@ The tree::
     ├── ServerError                  a server that cannot be started, or that did not answer
     ├── NotAllowed                   a token that is missing, wrong, or not enough
     ├── NotPublished                 rows given from Python that readers do not see
+    ├── OutsideRun                   asked for something of the run where there is none
+    ├── CodeFailed                   Python code of a user that raised something
+    ├── ResultRejected               a function that returned something which cannot be written
+    ├── FileRejected                 an address, a key or data that no file can have
     ├── DataTestsFailed              a slice that broke its data tests and was not published
     ├── EngineError                  Spark could not do it
     │   ├── EngineUnavailable        no Java, no jars, no cluster
@@ -193,6 +199,14 @@ class TriggerRejected(TrancheError):
     """A condition, or a part of it, that nothing could be started by."""
 
 
+class MergeRejected(TrancheError):
+    """A Merge that does not say enough to be carried out."""
+
+
+class TaskMisused(TrancheError):
+    """A task, or what it will return, used where that cannot be."""
+
+
 class ResolutionError(TrancheError):
     """A run for which no key can be found."""
 
@@ -250,6 +264,24 @@ class NotPublished(TrancheError):
     def __init__(self, what: str, *, tests: tuple[object, ...] = ()) -> None:
         super().__init__(what)
         self.tests = tests
+
+
+class OutsideRun(TrancheError):
+    """Something of the run that was asked for where there is none."""
+
+
+class CodeFailed(TrancheError):
+    """Python code of a user that raised something; what it raised is the cause."""
+
+    transient = True
+
+
+class ResultRejected(TrancheError):
+    """A function that returned something which cannot be written."""
+
+
+class FileRejected(TrancheError):
+    """An address, a key or data that no file can have."""
 
 
 class DataTestsFailed(TrancheError):

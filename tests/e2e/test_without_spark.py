@@ -76,7 +76,11 @@ def test_faults_as_json(shell: Shell) -> None:
 
 
 WRONG = {
-    "no such target": (["run", "nothing"], 2, "no script, asset or folder is called 'nothing'"),
+    "no such target": (
+        ["run", "nothing"],
+        2,
+        "no script, job, asset or folder is called 'nothing'",
+    ),
     "a near target": (["run", "ordres"], 2, "did you mean 'orders'?"),
     "bad key": (["run", "orders", "-p", "2026-5-1"], 2, "its keys look like"),
     "empty key": (["run", "orders", "-p", ""], 2, "empty"),

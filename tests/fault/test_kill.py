@@ -150,4 +150,4 @@ def _run(shop: Shop, name: str, *, patience: float, key: str = DAY):  # type: ig
     request = Request(target=name, fire_time=datetime.now(UTC), partition=key, only=True)
     with shop.state() as store:
         plan = service.plan(project, request, store)
-        return service.run(plan, shop.engine, store, progress=shop.noted, patience=patience)
+        return service.run(plan, shop.engine, store, tell=shop.noted, patience=patience)

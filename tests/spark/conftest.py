@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tranche.lakes.engine import SparkEngine
+from tranche.model.asset import LakeTable
 from tranche.model.plan import Plan, Request
 from tranche.model.project import Project
 from tranche.model.run import Attempt
@@ -30,6 +31,11 @@ from tranche.testing import MemoryStore
 _CONF = """\
 [spark]
 master = "local[2]"
+[lakes.main]
+[lakes.delta]
+format = "delta"
+[lakes.parquet]
+format = "parquet"
 [spark.conf]
 "spark.driver.extraJavaOptions" = "-Xss4m"
 "spark.sql.shuffle.partitions" = 2
@@ -60,6 +66,7 @@ class Bench:
     schema: str
     tests: dict[str, str] = field(default_factory=dict)
     """Data tests by script: the text of each by its name."""
+    lake: str = "main"
     is_read: bool = True
     """Whether it is as if other scripts read what is made: otherwise nobody asks whether it has
     changed."""
@@ -105,7 +112,17 @@ class Bench:
 
     def tables(self) -> list[str]:
         """All that this test's schema holds."""
-        return sorted(row["tableName"] for row in self.sql(f"SHOW TABLES IN main.`{self.schema}`"))
+        if self.lake == "main":
+            found = self.sql(f"SHOW TABLES IN main.`{self.schema}`")
+            return sorted(row["tableName"] for row in found)
+        folder = Path(self.engine._settings.lakes[self.lake].warehouse) / self.schema
+        made = "*/_delta_log/*.json" if self.lake == "delta" else "*/*"
+        return sorted({path.relative_to(folder).parts[0] for path in folder.glob(made)})
+
+    def commits(self, table: str) -> int:
+        """How often what readers see of a table has changed."""
+        address = LakeTable(self.lake, table, self.schema)
+        return len(self.engine.snapshots(address, limit=10_000).snapshots)
 
     def work(
         self, text: str, attempt: str | None = None, *, run: str | None = None, **request: Any
@@ -127,7 +144,7 @@ class Bench:
         )
 
     def sql(self, text: str) -> list[dict[str, Any]]:
-        lakes = Lakes(frozenset({"main"}), "main")
+        lakes = Lakes(frozenset(self.engine._settings.lakes), "main")
         from tranche.script.adhoc import resolved_statement
 
         rows = self.engine.query(resolved_statement(self.named(text), lakes), limit=10_000)
@@ -135,8 +152,9 @@ class Bench:
 
     def named(self, text: str) -> str:
         """`@t` stands for this test's schema and table."""
-        return re.sub(r"lake://main/@(\w+)", rf"lake://main/{self.schema}.\1", text).replace(
-            "@", f"main.{self.schema}."
+        address = rf"lake://{self.lake}/{self.schema}.\1"
+        return re.sub(r"lake://main/@(\w+)", address, text).replace(
+            "@", f"{self.lake}.{self.schema}."
         )
 
     def write(self, path: str, text: str) -> None:

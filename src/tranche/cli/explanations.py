@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from tranche.cli.output import Output, shown
 from tranche.cli.stories import WIDTH, show_facts, show_verdict
+from tranche.errors import Place
+from tranche.model.asset import JobTask
 from tranche.model.explanation import Explanation, FilesView, SentStatement
 from tranche.model.partitioning import Dynamic, time_of
 from tranche.model.partitioning_zone import time_zone
@@ -44,7 +46,11 @@ def _about(explanation: Explanation) -> Iterator[str]:
     if step.script.asset is None:
         yield f"{step.script.name} materializes nothing and returns its rows"
     else:
-        yield f"{step.script.asset} by {step.strategy}"
+        how = "" if isinstance(step.script.asset, JobTask) else f" by {step.strategy}"
+        yield f"{step.script.asset}{how}"
+    if step.script.code is not None:
+        code = step.script.code
+        yield f"calls {code.function} of {Place(step.script.path, code.line)}"
     if step.partition is not None:
         yield f"partition {shown(step.partition)}, {_key_from(explanation)}"
     if step.verdict != "run":

@@ -15,6 +15,7 @@ def as_text(project: Project) -> Iterable[str]:
     for script in project.scripts:
         view = script_view(script)
         about = [view["partitioning"], view["strategy"]]
+        about += [f"#{tag}" for tag in view["tags"]]
         described = ", ".join(text for text in about if text)
         yield f"{script.name}{f'  ({described})' if described else ''}"
         awaited = set(view["on"])
@@ -41,6 +42,10 @@ def as_mermaid(project: Project) -> Iterable[str]:
         condition = drawn.conditions.get(node)
         below = f"<br/>when {_mermaid(condition)}" if condition else ""
         yield f'  {ids[node]}["{_mermaid(node)}{below}"]'
+    for job, tasks in drawn.jobs.items():
+        yield f'  subgraph job_{job}["{_mermaid(job)}"]'
+        yield from (f"    {ids[task]}" for task in tasks)
+        yield "  end"
     for node in drawn.assets:
         yield f'  {ids[node]}[("{_mermaid(node)}")]'
     for edge in drawn.edges:
@@ -59,6 +64,9 @@ def as_dot(project: Project) -> Iterable[str]:
         condition = drawn.conditions.get(node)
         label = f", label={_dot(node, f'when {condition}')}" if condition else ""
         yield f"  {_dot(node)} [shape=box{label}];"
+    for job, tasks in drawn.jobs.items():
+        inside = " ".join(f"{_dot(task)};" for task in tasks)
+        yield f"  subgraph {_dot(f'cluster_{job}')} {{ label={_dot(job)}; {inside} }}"
     for node in drawn.assets:
         yield f"  {_dot(node)} [shape=cylinder];"
     for edge in drawn.edges:

@@ -26,7 +26,7 @@ _SHOWN = 20
 
 def status(
     asset: Annotated[
-        str | None, typer.Argument(help="An asset; all of them when left out.")
+        str | None, typer.Argument(help="An asset or a job; all assets when left out.")
     ] = None,
     start: Annotated[
         str | None, typer.Option("--start", help="From this key on, or from this date.")
@@ -51,13 +51,14 @@ def status(
         from tranche.cli.statuses import show_asset, show_assets, show_grid
 
         loaded = service.open_project(project, target)
-        if asset is None:
+        job = () if asset is None else service.find_job(loaded, asset)
+        if asset is None or job:
             if start is not None or end is not None or list_:
                 raise UsageError(
                     "--start, --end and --list are for the keys of one asset", "name an asset"
                 )
             with service.open_partitions(loaded) as state:
-                show_assets(service.status(loaded, state), output)
+                show_assets(service.status(loaded, state, job or None), output)
             return
         with service.open_state(loaded, create=False) as store:
             grid = service.grid(loaded, asset, store, start=start, end=end)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tranche.views.plain import as_json
 
@@ -34,6 +34,8 @@ class Output:
 
     json: bool = False
     debug: bool = False
+    stream: TextIO = field(default_factory=lambda: sys.stdout, repr=False)
+    """Where the JSON goes, whatever is done to standard output meanwhile."""
 
     @cached_property
     def console(self) -> Console:
@@ -53,8 +55,8 @@ class Output:
 
     def value(self, value: Any) -> None:
         """The JSON of a command."""
-        sys.stdout.write(as_json(value, indent=2) + "\n")
-        sys.stdout.flush()
+        self.stream.write(as_json(value, indent=2) + "\n")
+        self.stream.flush()
 
     def line(self, text: str = "", style: str | None = None) -> None:
         self.console.print(harmless(text), style=style, markup=False)

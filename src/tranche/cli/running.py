@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any
 
 from tranche import service
@@ -23,11 +24,18 @@ from tranche.views.runs import plan_view, run_view
 def starting(
     project: Project, output: Output, *, noting: bool = False, archiving: bool = False
 ) -> Iterator[Engine]:
-    """An engine; a spinner says so while Spark starts."""
+    """An engine; a spinner says so while Spark starts.
+
+    With JSON, what code of users prints goes where notes go.
+    """
     progress = RunProgress(output)
-    with service.open_engine(
-        project, debug=output.debug, noting=noting, archiving=archiving
-    ) as engine:
+    aside = redirect_stdout(sys.stderr) if output.json else nullcontext()
+    with (
+        aside,
+        service.open_engine(
+            project, debug=output.debug, noting=noting, archiving=archiving
+        ) as engine,
+    ):
         progress.say("starting Spark")
         try:
             engine.start()
@@ -84,7 +92,7 @@ def _show_plan(plan: Plan, output: Output) -> None:
                 step.script.label,
                 " … ".join(key or "" for key in dict.fromkeys((step.keys[0], step.keys[-1]))),
                 step.strategy or "",
-                ", ".join(plan.steps[position].script.name for position in step.needs),
+                ", ".join(dict.fromkeys(plan.steps[n].script.name for n in step.needs)),
                 _what(step),
             )
             for step in plan.steps

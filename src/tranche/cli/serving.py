@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -41,8 +40,8 @@ class _Words:
     def tell(self, what: dict[str, Any], words: str, style: str | None = None) -> None:
         with self.lock:
             if self.output.json:
-                sys.stdout.write(json.dumps(what) + "\n")
-                sys.stdout.flush()
+                self.output.stream.write(json.dumps(what) + "\n")
+                self.output.stream.flush()
             else:
                 self.output.line(words, style)
 

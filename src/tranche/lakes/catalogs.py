@@ -5,32 +5,58 @@ from __future__ import annotations
 from pathlib import Path
 
 from tranche.errors import NotBuiltYet
-from tranche.lakes.jars import ICEBERG, SQLITE
+from tranche.lakes.jars import DELTA, ICEBERG, SQLITE
 from tranche.model.asset import DEFAULT_SCHEMA
 from tranche.model.project import Lake, Settings
 
-_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_ICEBERG_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+_DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_SESSION_CATALOG = "spark_catalog"
 _BUSY_MILLISECONDS = 60_000
 
 
 def packages(settings: Settings) -> tuple[str, ...]:
-    embedded = any(lake.catalog is None for lake in settings.lakes.values())
-    return (ICEBERG, SQLITE) if embedded else (ICEBERG,)
+    """The libraries that the lakes of a project need."""
+    formats = _formats(settings)
+    embedded = any(
+        lake.format == "iceberg" and lake.catalog is None for lake in settings.lakes.values()
+    )
+    return (
+        *((ICEBERG,) if "iceberg" in formats else ()),
+        *((SQLITE,) if embedded else ()),
+        *((DELTA,) if "delta" in formats else ()),
+    )
 
 
 def lake_conf(settings: Settings) -> dict[str, str]:
+    formats = _formats(settings)
+    extensions = {"iceberg": _ICEBERG_EXTENSIONS, "delta": _DELTA_EXTENSION}
+    first = settings.lakes[settings.default_lake]
     conf = {
-        "spark.sql.extensions": _EXTENSIONS,
-        "spark.sql.defaultCatalog": settings.default_lake,
+        "spark.sql.extensions": ",".join(
+            name for format_, name in extensions.items() if format_ in formats
+        ),
+        "spark.sql.defaultCatalog": first.name if first.format == "iceberg" else _SESSION_CATALOG,
     }
+    if "delta" in formats:
+        conf[f"spark.sql.catalog.{_SESSION_CATALOG}"] = _DELTA_CATALOG
+        # Delta's parser drops the parameters of statements (delta-io/delta#7640). This way they are
+        # bound when a statement is analysed, and no parser has to know of them.
+        conf["spark.sql.legacy.parameterSubstitution.constantsOnly"] = "true"
     for lake in settings.lakes.values():
-        if lake.format != "iceberg":
+        if lake.format == "iceberg":
+            conf |= _iceberg(lake)
+        elif lake.format == "ducklake":
             raise NotBuiltYet(
                 f"the lake {lake.name!r} has the format {lake.format}, which is not available yet",
-                "use iceberg for now",
+                "use iceberg, delta or parquet for now",
             )
-        conf |= _iceberg(lake)
     return conf
+
+
+def _formats(settings: Settings) -> set[str]:
+    return {lake.format for lake in settings.lakes.values()}
 
 
 def prepare_folders(settings: Settings) -> None:

@@ -17,6 +17,7 @@ from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.naming import named
+from tranche.lakes.python import CodeExecution
 from tranche.lakes.recovery import recovered
 from tranche.lakes.restoring import Restoration
 from tranche.lakes.rows import fetch
@@ -59,6 +60,7 @@ class SparkEngine:
         """`noting` lets Spark write down what its queries read, which `scan` needs; `archiving`
         keeps the classes that it loads, so that later starts are faster."""
         self._settings = settings
+        self._debug = debug
         # The log of a Spark that runs elsewhere lies there.
         self._log = new_log() if noting and settings.spark.remote is None else None
         more = self._log.settings() if self._log is not None else None
@@ -89,7 +91,7 @@ class SparkEngine:
             self._session(_zone(work.step), work.attempt.id, sent) as session,
             self._spark.known_as(session, work.attempt.id),
         ):
-            trial = _trial(session, self._settings, work, self._snapshots)
+            trial = self._trial(session, work)
             try:
                 yield trial
             except BaseException:
@@ -100,6 +102,18 @@ class SparkEngine:
             trial.close()
             if isinstance(trial, Execution):
                 sent += (statement.text for statement in trial.sent)
+
+    def _trial(self, session: SparkSession, work: Work) -> Execution | Restoration:
+        script = work.step.script
+        if work.step.restores is not None:
+            assert isinstance(script.asset, LakeTable)
+            commit = Commit(work.attempt, script.fingerprint)
+            stored = self._tables(session).of(script.asset)
+            return Restoration(stored, work.step.restores, commit)
+        if script.code is not None and work.rows is None:
+            debug = self._debug
+            return CodeExecution(session, self._settings, work, self._snapshots, debug=debug)
+        return Execution(session, self._settings, work, self._snapshots)
 
     def recover(
         self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
@@ -207,21 +221,6 @@ class SparkEngine:
 def _zone(step: Step) -> str:
     rule = time_of(step.script.partitioning)
     return "UTC" if rule is None else rule.tz
-
-
-def _trial(
-    session: SparkSession,
-    settings: Settings,
-    work: Work,
-    snapshots: dict[LakeTable, tuple[str, StructType]],
-) -> Execution | Restoration:
-    if work.step.restores is None:
-        return Execution(session, settings, work, snapshots)
-    table = work.step.script.asset
-    assert isinstance(table, LakeTable)
-    commit = Commit(work.attempt, work.step.script.fingerprint)
-    stored = Tables(session, settings.lakes).of(table)
-    return Restoration(stored, work.step.restores, commit)
 
 
 def _interrupt(session: SparkSession) -> None:

@@ -52,6 +52,8 @@ from tranche.script.binding import (
     escaped_path,
     file_path,
     files_view,
+    is_stored,
+    stored_path,
     values_of,
 )
 from tranche.script.ranges.ranged import key_type, only_key_by_key
@@ -393,9 +395,9 @@ class Execution:
             self.views.append(FilesView(name, hole.format, several[0][1], hole.options))
             rows = self.located(hole.line, lambda: range_files(self, hole, several))
         else:
-            asked = file_path(hole, self.values)
-            self.views.append(FilesView(name, hole.format, asked, hole.options))
             path = self.path_of(hole, self.values.key)
+            asked = path if is_stored(hole, self.values) else file_path(hole, self.values)
+            self.views.append(FilesView(name, hole.format, asked, hole.options))
             rows = self.located(hole.line, lambda: self.load(hole, [path]))
         rows.createOrReplaceTempView(name)
         return name
@@ -405,9 +407,11 @@ class Execution:
         arguments = dict(self.values.arguments)
         if self.key_type is not None and self.step.is_range:
             arguments["partition"] = key
-        path = file_path(hole, replace(self.values, key=key, arguments=arguments))
-        if path.startswith("s3:///"):
-            raise NotBuiltYet(f"{path} cannot be read yet", "use s3a://<bucket>/… for now")
+        values = replace(self.values, key=key, arguments=arguments)
+        if is_stored(hole, values):
+            rule, storage = self.step.script.partitioning, self.settings.storage
+            return self.local(hole, stored_path(hole, values, rule, storage))
+        path = file_path(hole, values)
         if "://" not in path and not path.startswith("file:/"):
             path = self.local(hole, path)
         return path

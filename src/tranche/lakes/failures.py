@@ -44,6 +44,9 @@ _TRACEBACK = "Traceback (most recent call last):"
 _LOST = (
     "org.apache.iceberg.exceptions.CommitFailedException",
     "org.apache.iceberg.exceptions.ValidationException: Found conflicting files",
+    "DELTA_CONCURRENT_",
+    "DELTA_METADATA_CHANGED",
+    "DELTA_PROTOCOL_CHANGED",
 )
 _SCATTERED = "violate the writer assumption that records are clustered"
 """Rows of one slice are one cluster for as long as no layout splits it."""
@@ -190,6 +193,7 @@ def _plain(words: str) -> str:
 
 
 def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """A text that shows no secret and is not too long."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -155,9 +155,6 @@ class HistoryWriter(SliceWriter):
         whole = facts is None or self.strategy.close_deleted
         return self.waiting() if whole else self.upserted()
 
-    def staged_slice(self) -> DataFrame:
-        return self.current_slice() if self.idle else super().staged_slice()
-
 
 def check_history_columns(stored: Table, target: Target, rows: DataFrame) -> None:
     """What is wrong with a SELECT for a history, before anything is written."""

@@ -12,8 +12,11 @@ def named(statement: Statement, tables: Tables) -> str:
 
     def table(hole: TableHole) -> str:
         stored = tables.of(hole.table)
-        history = stored.history() if hole.pinned or hole.qualifies else None
-        return stored.name if history is None else current_rows(hole, history.name)
+        history = stored.history()
+        if history is None or stored.columns() is not None:
+            return stored.name
+        # Not every format has views.
+        return current_rows(hole, history.name)
 
     def files(hole: FileHole) -> str:
         raise AssertionError(f"{hole} in a statement that somebody typed")

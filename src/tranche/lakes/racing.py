@@ -11,6 +11,7 @@ from tranche.errors import CommitLost, CommitUnknown
 from tranche.lakes.failures import comes_from_spark, explained
 
 _TRIES = 5
+_MADE_MEANWHILE = ("AlreadyExists", "TABLE_OR_VIEW_ALREADY_EXISTS", "DELTA_TABLE_ALREADY_EXISTS")
 _T = TypeVar("_T")
 
 
@@ -35,7 +36,7 @@ def until_committed(write: Callable[[], _T], landed: Callable[[], _T | None]) ->
 
 
 def _raced(error: Exception) -> bool:
-    if "AlreadyExists" in str(error):
+    if any(words in str(error) for words in _MADE_MEANWHILE):
         return True
     failure = explained(error) if comes_from_spark(error) else error
     return isinstance(failure, CommitLost | CommitUnknown)

@@ -9,7 +9,8 @@ from pyspark.errors import PySparkException
 
 from tranche.errors import EngineUnavailable
 from tranche.lakes.catalogs import packages
-from tranche.lakes.failures import explained, scrubbed
+from tranche.lakes.failures import explained
+from tranche.lakes.jars import DELTA, SHIPPED
 from tranche.model.project import Lake, Settings
 from tranche.script.binding import quoted_name
 
@@ -36,7 +37,7 @@ def agreed(
     extensions = asked.pop(EXTENSIONS, "")
     known = session.conf.get(EXTENSIONS, "") or ""
     lacking = {}
-    if not set(extensions.split(",")) <= set(known.split(",")):
+    if not set(filter(None, extensions.split(","))) <= set(known.split(",")):
         lacking[EXTENSIONS] = extensions
     settable = {}
     for name, value in asked.items():
@@ -74,11 +75,18 @@ def check_lake(
 
 def unfit(settings: Settings, lacking: Mapping[str, str], place: str) -> EngineUnavailable:
     """A server that lacks something, with what to put into its file of settings."""
-    lines = {"spark.jars.packages": ",".join(packages(settings)), **lacking}
+    needed = packages(settings)
+    lines = {
+        **({"spark.jars.packages": ",".join(needed)} if needed else {}),
+        **({"spark.jars.excludes": ",".join(SHIPPED)} if DELTA in needed else {}),
+        **lacking,
+    }
     text = "".join(f"\n  {name} {value}" for name, value in lines.items())
+    for secret in settings.secrets:
+        text = text.replace(secret, "***")
     return EngineUnavailable(
         f"the Spark at {place} was not started with what this project needs",
-        scrubbed(f"whoever starts it sets{text}", settings.secrets),
+        f"whoever starts it sets{text}",
     )
 
 

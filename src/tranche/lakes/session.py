@@ -19,7 +19,7 @@ from tranche.errors import ConfigError, EngineUnavailable, Place
 from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
 from tranche.lakes.failures import comes_from_spark
-from tranche.lakes.jars import JarCache
+from tranche.lakes.jars import SHIPPED, JarCache
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts
 from tranche.lakes.remote import Remote
 from tranche.lakes.remote_settings import EXTENSIONS
@@ -210,6 +210,9 @@ class Spark:
                         **conf,
                         "spark.jars": ",".join(extra),
                         "spark.jars.packages": ",".join(jars.packages),
+                        "spark.jars.excludes": joined(
+                            *SHIPPED, conf.get("spark.jars.excludes", "")
+                        ),
                         "spark.jars.ivy": str(jars.folder),
                     }
                     session = self._launch(first)
@@ -274,6 +277,9 @@ class Spark:
             "spark.sql.catalogImplementation": "in-memory",
             "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
         }
+        if any(lake.format == "delta" for lake in self._settings.lakes.values()):
+            # How it reads its log; otherwise in 50 parts, however short it is.
+            conf["spark.databricks.delta.snapshotPartitions"] = "4"
         if self._settings.spark.master.startswith("local"):
             conf["spark.driver.host"] = "127.0.0.1"
             conf["spark.driver.bindAddress"] = "127.0.0.1"

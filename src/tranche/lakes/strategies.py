@@ -78,7 +78,28 @@ class MergeWriter(SliceWriter):
     def aside(self, rows: DataFrame) -> DataFrame:
         return guarded(rows, self.identity)
 
+    def write_staged(self, rows: DataFrame, facts: TableFacts) -> None:
+        if not self.stored.merges:
+            # The rows are looked at several times, and must be the same each time.
+            kept = rows.persist()
+            try:
+                with self.sound_keys():
+                    self.idle = self.changes_nothing(guarded(kept, self.identity))
+                if not self.idle:
+                    super().write_staged(kept, facts)
+            finally:
+                kept.unpersist()
+        else:
+            super().write_staged(rows, facts)
+
     def enter(self, rows: DataFrame) -> None:
+        if not self.stored.merges:
+            self.watch = None
+            sound = guarded(rows, self.identity)
+            stay = self.current_slice().join(sound, list(self.identity), "left_anti")
+            slice_ = stay.unionByName(sound)
+            self.stored.overwrite(self.with_key(slice_), self.target, None)
+            return
         # The digest would be of the rows that came, not of the slice.
         self.watch = None
         into = self.stored.merging(self.with_key(guarded(rows, self.identity)))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +24,7 @@ from tranche.script.binding import quoted_name, text_literal
 
 if TYPE_CHECKING:
     from tranche.lakes.columns import Fit
+    from tranche.lakes.digest import Watch
     from tranche.lakes.target import Target
 
 ADDED, ADDED_SIZE = "added-records", "added-files-size"
@@ -60,6 +61,8 @@ class Snapshot:
     """How many rows a MERGE has changed, if it was one."""
     inserted: int | None = None
     """How many of them are new."""
+    own: bool = True
+    """Whether it is of the attempt that asks, and not of another one of its step."""
 
     def count(self, name: str) -> int:
         return int(self.summary.get(name, "0"))
@@ -86,11 +89,29 @@ class Returning:
     """The slices that change; the whole table is one if it has none."""
 
 
+class Waiting(Protocol):
+    """Rows that wait beside a table."""
+
+    def put(self, rows: DataFrame) -> None:
+        """Writes them, once."""
+        ...
+
+    def rows(self) -> DataFrame: ...
+
+    def drop(self) -> None:
+        """Removes what is there, if anything is."""
+        ...
+
+
 class Table(ABC):
     """A table as one session sees it. One object is used by one writer, or by readers."""
 
     stages: ClassVar[bool]
     """Whether a write can be kept beside the table, unseen, and be made visible later."""
+    watched_making: ClassVar[bool] = True
+    """Whether Spark tells what passed by on its way into a table that is made of it."""
+    merges: ClassVar[bool] = True
+    """Whether rows of it can change by a MERGE; if not, whole slices are written anew."""
     travels: ClassVar[bool] = True
     """Whether it can be read as it was."""
 
@@ -175,10 +196,6 @@ class Table(ABC):
     # How it is written
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Makes what it is made in."""
-
-    @abstractmethod
     def check(self, strategy: Strategy, layout: Collection[Transform]) -> None:
         """Rejects what the format cannot do."""
 
@@ -234,17 +251,17 @@ class Table(ABC):
 
     @abstractmethod
     def made(
-        self, commit: Commit, target: Target, *, before: TableFacts | None, passed: int | None
+        self, commit: Commit, target: Target, *, before: TableFacts | None, watch: Watch | None
     ) -> Snapshot:
         """The snapshot of a commit that was just made.
 
-        `before` is what the table was, if it is known; `passed` how many rows came by on their way
-        to the files of one slice, if somebody has counted them.
+        `before` is what the table was, if it is known; `watch` has seen the rows of one slice on
+        their way to its files.
         """
 
-    def side(self, commit: Commit) -> Table:
+    @abstractmethod
+    def side(self, commit: Commit) -> Waiting:
         """Where an attempt's rows wait while the table cannot take them yet."""
-        return self.beside(f"__tranche_{commit.attempt.id}")
 
     def beside(self, ending: str) -> Table:
         """Another table of the same lake, named after it."""
@@ -267,14 +284,6 @@ class Table(ABC):
         columns = history.columns()
         keeps = columns is not None and set(HISTORY_COLUMNS) <= set(columns.names)
         return history if keeps else None
-
-    @abstractmethod
-    def put(self, rows: DataFrame) -> None:
-        """Makes a table of its own of rows that wait."""
-
-    @abstractmethod
-    def drop(self) -> None:
-        """Removes it, if it is there."""
 
     @abstractmethod
     def note(self, name: str, value: str) -> None:

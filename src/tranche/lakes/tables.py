@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from tranche.errors import NotBuiltYet
+from tranche.lakes.delta.table import DeltaTable
+from tranche.lakes.folders import warehouse_of
 from tranche.lakes.iceberg.table import IcebergTable
+from tranche.lakes.parquet.table import ParquetTable
 from tranche.lakes.table import Table
 from tranche.model.asset import LakeTable
 from tranche.model.project import Lake
@@ -25,5 +28,9 @@ class Tables:
         match lake.format:
             case "iceberg":
                 return IcebergTable(self.session, address)
+            case "delta":
+                return DeltaTable(self.session, address, warehouse_of(lake))
+            case "parquet":
+                return ParquetTable(self.session, address, warehouse_of(lake))
             case other:
                 raise NotBuiltYet(f"the lake {lake.name!r} has the format {other}")

@@ -21,7 +21,15 @@ from tranche.lakes.keys import REFUSAL, bad_key_slices, bad_keys
 from tranche.lakes.layout_fields import fitted_layout
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.racing import until_committed
-from tranche.lakes.table import ADDED, ADDED_SIZE, Snapshot, Table, TableFacts, slice_condition
+from tranche.lakes.table import (
+    ADDED,
+    ADDED_SIZE,
+    Snapshot,
+    Table,
+    TableFacts,
+    Waiting,
+    slice_condition,
+)
 from tranche.lakes.target import Target
 from tranche.model.digest import is_of_rows
 from tranche.model.layout import Transform
@@ -62,7 +70,7 @@ class SliceWriter:
         self.table = target.table
         self.commit = commit
         self.tested = tested
-        self.side: Table | None = None
+        self.side: Waiting | None = None
         self.staged: Snapshot | None = None
         self.looked = Meanwhile(stored.facts)
         self.found: TableFacts | None = None
@@ -86,6 +94,8 @@ class SliceWriter:
         self.known: str | None = None
         """The digest of the rows, where it is known without looking at them."""
         self.watch: Watch | None = None
+        self.unwatched = False
+        """Whether the digest is wanted, and was not to be had on the way."""
         self.layout: tuple[Transform, ...] | None = None
         """What the script asks for, as the table spells it."""
 
@@ -224,13 +234,13 @@ class SliceWriter:
         return self.nothing_new() if self.staged is None else self.picked(self.staged)
 
     def create(self, rows: DataFrame) -> Written:
-        first = self.seen_off(self.first(rows))
+        first = self.made_of(self.first(rows))
         self.stored.create(first, self.target, self.layout, self.commit)
         return self.seen()
 
     def rebuild(self, rows: DataFrame, facts: TableFacts) -> Written:
         """Makes the table anew, with other columns."""
-        seen = self.seen_off(rows)
+        seen = self.made_of(rows)
         self.stored.rebuild(seen, self.target, self.layout, facts, self.commit)
         return self.seen()
 
@@ -267,7 +277,6 @@ class SliceWriter:
         rows = self.aside(self.fit.rows)
         seen = self.watched(rows, rows.schema)
         self.side = self.stored.side(self.commit)
-        self.side.prepare()
         with self.sound_keys():
             self.side.put(seen)
 
@@ -298,6 +307,13 @@ class SliceWriter:
             return rows
         return rows.withColumn(PARTITION_COLUMN, F.lit(self.target.partition))
 
+    def made_of(self, rows: DataFrame) -> DataFrame:
+        """The rows as they go to a table that is made of them."""
+        if self.stored.watched_making:
+            return self.seen_off(rows)
+        self.watch, self.unwatched = None, self.comparing
+        return self.with_key(rows)
+
     def seen_off(self, rows: DataFrame) -> DataFrame:
         """The rows as they go to the table, with their key."""
         # Watched last: rows that pass through it are built anew by whatever comes after.
@@ -313,7 +329,7 @@ class SliceWriter:
         return self.stored.rows(self.staged.id)
 
     def staged_slice(self) -> DataFrame:
-        return self.only_slice(self.staged_rows())
+        return self.current_slice() if self.idle else self.only_slice(self.staged_rows())
 
     def waiting(self) -> DataFrame:
         """The rows that wait beside the table."""
@@ -332,9 +348,10 @@ class SliceWriter:
 
     def seen(self, before: TableFacts | None = None) -> Written:
         """What the table says of a commit that was made to it."""
-        watch = self.watch if before is not None and not self.several else None
-        passed = None if watch is None else watch.rows
-        found = self.stored.made(self.commit, self.target, before=before, passed=passed)
+        found = self.stored.made(self.commit, self.target, before=before, watch=self.watch)
+        if not found.own:
+            # Nothing was written this time, so that nothing has passed by.
+            self.watch, self.unwatched = None, self.comparing
         if before is not None and found.rows_by_key is not None:
             self.key_rows = found.id, found.rows_by_key
         return self.written(found.id, found, found.at)
@@ -409,6 +426,9 @@ class SliceWriter:
         }
 
     def digest(self, commit: Snapshot) -> str | None:
+        if self.unwatched:
+            rows = self.only_slice(self.stored.rows(commit.id))
+            return digest_of(rows, rows.schema)
         watch = self.watch
         # A task that ran twice was counted twice; the table counts what it holds.
         if watch is None or watch.rows != commit.count(ADDED):

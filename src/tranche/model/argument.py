@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -107,6 +107,31 @@ def accepts(type_: str, text: str) -> bool:
     except (ValueError, InvalidOperation):
         return False
     return True
+
+
+def value_of(type_: str, text: str, zone: tzinfo) -> object:
+    """A text as a value of Python; a time without an offset is one of the zone's clock.
+
+    >>> from datetime import UTC
+    >>> value_of("date", "2026-05-16", UTC), value_of("bigint", "7", UTC)
+    (datetime.date(2026, 5, 16), 7)
+    """
+    if type_ == "string":
+        return text
+    if type_ == "boolean":
+        return text.lower() == "true"
+    if type_ in _INTEGERS:
+        return int(text)
+    if type_ in ("float", "double"):
+        return float(text)
+    if type_ == "date":
+        return date.fromisoformat(text)
+    if type_ == "timestamp_ntz":
+        return datetime.fromisoformat(text)
+    if type_ == "timestamp":
+        found = datetime.fromisoformat(text)
+        return found if found.tzinfo is not None else found.replace(tzinfo=zone)
+    return Decimal(text)
 
 
 def looks_like(type_: str) -> str:

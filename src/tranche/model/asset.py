@@ -1,4 +1,4 @@
-"""Addresses of what steps read and write: lake tables and sets of files."""
+"""Addresses of what steps read and write: lake tables, sets of files, and what tasks have done."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ SLICE_TOKEN = "{slice}"
 
 _LAKE_SCHEMES = ("lake", "ducklake")
 _FILE_SCHEMES = ("file", "s3")
+_STORE_SCHEMES = ("s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "hdfs")
+_JOB_SCHEME = "job"
 _NAME = re.compile(r"[^\W\d][\w$-]*")
 
 
@@ -52,6 +54,8 @@ class FileSet:
     's3:///raw/{partition}/orders.json'
     >>> str(FileSet("file", "data/{partition}.json"))
     'file:data/{partition}.json'
+    >>> str(FileSet("s3a", "bucket/raw/orders"))
+    's3a://bucket/raw/orders'
     """
 
     scheme: str
@@ -62,7 +66,22 @@ class FileSet:
         return f"{self.scheme}://{self.path}" if absolute else f"{self.scheme}:{self.path}"
 
 
-AssetUri: TypeAlias = LakeTable | FileSet
+@dataclass(frozen=True, slots=True, order=True)
+class JobTask:
+    """What a task of a job has done that is no table and no file of ours.
+
+    >>> str(JobTask("sales", "report"))
+    'job://sales/report'
+    """
+
+    job: str
+    task: str
+
+    def __str__(self) -> str:
+        return f"{_JOB_SCHEME}://{self.job}/{self.task}"
+
+
+AssetUri: TypeAlias = LakeTable | FileSet | JobTask
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -93,13 +112,19 @@ def parse_address(text: str) -> AssetUri:
         )
     if scheme in _LAKE_SCHEMES:
         return _lake_table(text, rest)
+    if scheme == _JOB_SCHEME:
+        return _job_task(text, rest)
+    if scheme in _STORE_SCHEMES:
+        if not all(rest.partition("/")[::2]):
+            raise BadAddress(f"{text!r} names no file; write {scheme}://<where>/<path>")
+        return FileSet(scheme, rest)
     if scheme in _FILE_SCHEMES:
         if not rest.startswith("/") or len(rest) < 2:
             raise BadAddress(
                 f"{text!r} names no file; write {scheme}:///<path>, with three slashes"
             )
         return FileSet(scheme, rest)
-    known = ", ".join(f"{name}://" for name in (*_LAKE_SCHEMES, *_FILE_SCHEMES))
+    known = ", ".join(f"{name}://" for name in (*_LAKE_SCHEMES, *_FILE_SCHEMES, _JOB_SCHEME))
     raise BadAddress(f"unknown scheme {scheme + '://'!r} in {text!r}; use one of {known}")
 
 
@@ -127,3 +152,28 @@ def _lake_table(text: str, rest: str) -> LakeTable:
         )
     schema = parts[0] if len(parts) == 2 else DEFAULT_SCHEMA
     return LakeTable(lake, parts[-1], schema)
+
+
+def _job_task(text: str, rest: str) -> JobTask:
+    job, _, task = rest.partition("/")
+    if not _NAME.fullmatch(job) or not _NAME.fullmatch(task):
+        raise BadAddress(f"{text!r} names no task; write job://<job>/<task>")
+    return JobTask(job, task)
+
+
+def below(folder: str, name: str) -> FileSet:
+    """The files of that name in a folder, which is a path or an address; BadAddress if it is neither.
+
+    >>> str(below("data/lake/", "extract")), str(below("s3a://bucket/lake", "extract"))
+    ('file:data/lake/extract', 's3a://bucket/lake/extract')
+    """
+    whole = folder.rstrip("/") + "/"
+    if "://" in folder:
+        found = parse_address(f"{folder.rstrip('/')}/{name}")
+        if not isinstance(found, FileSet):
+            raise BadAddress(f"{folder!r} is no folder; write a path, s3a://…, or another store")
+        return found
+    path = f"{whole}{name}".removeprefix("./").removeprefix("file:")
+    if ".." in path.split("/"):
+        raise BadAddress(f"{folder!r} leaves the project; write a path below it, or a whole path")
+    return FileSet("file", path)

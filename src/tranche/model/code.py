@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tranche.model.asset import AssetUri
+from tranche.model.output import Output
 
 Frame: TypeAlias = Literal["spark", "pandas", "polars", "lazy", "arrow"]
 """The kinds of frames that rows come in; "lazy" is Polars' LazyFrame."""
@@ -22,9 +23,13 @@ class Injected:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An argument of the script."""
+    """An argument of the script, or a field of the payload that a run has."""
 
     argument: str
+    payload: bool = False
+    """Whether it is a field of the payload, which nothing declares."""
+    required: bool = True
+    """Whether the function has no default of its own for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,23 @@ class Code:
     """`main`, or `<job>.<task>`."""
     line: int
     parameters: tuple[Parameter, ...] = ()
+    output: Output | None = None
+    """How what it returns is kept; None of a script, which writes by itself."""
 
     @property
     def takes_ranges(self) -> bool:
         """Whether one call can handle several keys."""
         asked = {p.value.what for p in self.parameters if isinstance(p.value, Injected)}
         return "partitions" in asked and not asked & {"partition", "window", "logical_date"}
+
+    @property
+    def takes_payload(self) -> bool:
+        """Whether payloads fill some of its parameters."""
+        return any(isinstance(p.value, Passed) and p.value.payload for p in self.parameters)
+
+    @property
+    def wholes(self) -> frozenset[AssetUri]:
+        """What it gets all keys of, and never some of them."""
+        loaded = [p.value for p in self.parameters if isinstance(p.value, Loaded)]
+        keyed = {value.asset for value in loaded if not value.all_partitions}
+        return frozenset(value.asset for value in loaded if value.asset not in keyed)

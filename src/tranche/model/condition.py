@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tranche.errors import TriggerRejected
-from tranche.model.asset import AssetUri, BadAddress, FileSet, LakeTable, parse_address
+from tranche.model.asset import AssetUri, BadAddress, FileSet, JobTask, LakeTable, parse_address
 from tranche.model.partitioning_text import shown
 
 SCHEDULE = "schedule"
@@ -62,7 +62,7 @@ class Asset(_Part):
             except BadAddress as error:
                 what, _, remedy = str(error).partition("; ")
                 raise TriggerRejected(what, remedy or None) from None
-        if not isinstance(address, LakeTable | FileSet):
+        if not isinstance(address, LakeTable | FileSet | JobTask):
             raise TriggerRejected(
                 f"{shown(address)} is no address", 'write it as "lake://<lake>/<table>"'
             )

@@ -67,6 +67,8 @@ class Step:
     needs: tuple[int, ...] = ()
     """Positions of the steps that must succeed first."""
     arguments: tuple[tuple[str, str | None], ...] = ()
+    fields: tuple[tuple[str, Any], ...] = ()
+    """What the payload has for parameters of its function."""
     pinned: tuple[Input, ...] = ()
     """What it reads as an earlier run did, not as it is when the step starts."""
     restores: str | None = None

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from tranche.errors import Fault
 from tranche.model.script import Script
+from tranche.model.storage import Storage
 
 LakeFormat: TypeAlias = Literal["iceberg", "delta", "parquet", "ducklake"]
 
@@ -48,6 +49,8 @@ class Settings:
     target: str | None = None
     most_bytes: int = 64 * 2**30
     """How much one job of a backfill reads at most, as far as that can be told beforehand."""
+    storage_folder: str | None = None
+    """Where the files of `s3:///` addresses lie; in the folder of Tranche's own if nobody says."""
     hosts: tuple[str, ...] = ()
     """The names under which a server of it is reached, besides those of its own machine."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
@@ -58,6 +61,11 @@ class Settings:
         """The folder for everything that Tranche makes by itself."""
         return f"{self.root}/.tranche"
 
+    @property
+    def storage(self) -> Storage:
+        """Where the files of addresses lie."""
+        return Storage(self.root, self.storage_folder or f"{self.home}/storage")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
@@ -67,7 +75,9 @@ class Project:
     scripts: tuple[Script, ...]
     faults: tuple[Fault, ...] = ()
     broken: tuple[str, ...] = ()
-    """The names of the scripts that have faults."""
+    """The names of the scripts that have faults, and of jobs and their files."""
+    broken_in: Mapping[str, str] = field(default_factory=dict)
+    """The file of each of these, where it does not have the name."""
 
     def script(self, name: str) -> Script | None:
         return next((script for script in self.scripts if script.name == name), None)

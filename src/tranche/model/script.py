@@ -95,6 +95,12 @@ class Script:
     query: Statement | None = None
     code: Code | None = None
     """The function that runs, where it is Python."""
+    job: str | None = None
+    """The job that it is a task of."""
+    tags: tuple[str, ...] = ()
+    """What people call it by, besides its name."""
+    limit: int = 1
+    """How many of its keys are run at once, where each is run by itself."""
     reads: tuple[AssetUri, ...] = ()
     writes: tuple[AssetUri, ...] = ()
     fingerprint: str = ""

@@ -59,7 +59,14 @@ class Manual:
     name: ClassVar[str] = "manual"
 
 
-Strategy: TypeAlias = Replace | Merge | Append | History | Manual
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There are no rows: that the work was done is all there is to record."""
+
+    name: ClassVar[str] = "nothing"
+
+
+Strategy: TypeAlias = Replace | Merge | Append | History | Manual | Nothing
 
 
 @dataclass(frozen=True, slots=True)

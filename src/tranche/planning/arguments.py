@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from tranche.errors import ArgumentRejected
+from tranche.errors import ArgumentRejected, Place
 from tranche.model.argument import accepts, looks_like
+from tranche.model.code import Passed
 from tranche.model.partitioning import Dynamic
 from tranche.model.plan import Step
 from tranche.model.script import Script
 
 Given: TypeAlias = tuple[tuple[str, str | None], ...]
 """The values of a step's arguments by name."""
+Fields: TypeAlias = tuple[tuple[str, Any], ...]
+"""What payloads have for parameters of a step's function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Arguments:
     """The arguments that were given, for whoever takes them."""
 
     given: Mapping[str, str]
+    payload: Any = None
 
     def of(self, script: Script, key: str | None) -> Given:
         """The values of a script's arguments."""
@@ -45,6 +49,45 @@ class Arguments:
                 )
             values.append((argument.name, value))
         return tuple(values)
+
+    def fields(self, script: Script, key: str | None) -> Fields:
+        """What the payload has for parameters of a script's function.
+
+        What it lacks may be an argument. The field that a dynamic key is taken from is the key.
+        """
+        found = inner_payload(self.payload)
+        values: list[tuple[str, Any]] = []
+        for field in fields_of(script):
+            name, rule = field.argument, script.partitioning
+            if isinstance(found, Mapping) and name in found:
+                values.append((name, found[name]))
+            elif name in self.given:
+                values.append((name, self.given[name]))
+            elif isinstance(rule, Dynamic) and rule.path == (name,) and key is not None:
+                values.append((name, key))
+            elif field.required:
+                raise ArgumentRejected(
+                    f"{script.path} takes {name!r} from the payload, and the run has no such field",
+                    f"give it with --payload '{{\"{name}\": …}}' or --arg {name}=<value>, or give"
+                    " the parameter a default",
+                    place=Place(script.path, script.code.line if script.code else None),
+                )
+        return tuple(values)
+
+
+def fields_of(script: Script) -> tuple[Passed, ...]:
+    """The parameters of a script's function that payloads fill."""
+    if script.code is None:
+        return ()
+    values = (parameter.value for parameter in script.code.parameters)
+    return tuple(value for value in values if isinstance(value, Passed) and value.payload)
+
+
+def inner_payload(payload: Any) -> Any:
+    """What was sent, where a payload says that it is about a trigger."""
+    if isinstance(payload, dict) and isinstance(payload.get("trigger"), dict):
+        return payload["trigger"]
+    return payload
 
 
 def check_arguments(given: Mapping[str, str], steps: Sequence[Step]) -> None:
@@ -74,4 +117,5 @@ def _taken(steps: Sequence[Step]) -> dict[str, None]:
                 taken[argument.name] = None
         if isinstance(partitioning, Dynamic):
             taken[partitioning.path[0]] = None
+        taken.update(dict.fromkeys(field.argument for field in fields_of(step.script)))
     return taken

@@ -59,8 +59,12 @@ class Consumers:
         may also stand in its payload.
         """
         try:
-            asset = self.graph.owner(parse_address(event.asset))
+            told = parse_address(event.asset)
         except BadAddress:
+            return []
+        asset = self.graph.owner(told)
+        if event.run is not None and told != asset:
+            # The run has also published what its script is known by, which says the same.
             return []
         links = self._by_asset.get(asset, ())
         return [*(_by(event, link) for link in links), *self._unfit.get(asset, ())]

@@ -8,8 +8,6 @@ from tranche.model.script import Script
 def not_built_yet(script: Script) -> str | None:
     """The first thing that a run of this script would need and cannot have, as a sentence."""
     annotations = script.annotations
-    if script.language != "sql":
-        return "Python scripts cannot be run yet"
     if annotations.dialect != "spark":
         return f"scripts in the dialect {annotations.dialect} cannot be run yet"
     return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from tranche.errors import (
     KeysTaken,
@@ -41,26 +43,39 @@ def plan_backfill(
 ) -> BackfillPlan:
     """The work list, and the steps that it becomes; `agreed` allows more keys than are likely."""
     graph = build_graph(project.scripts)
-    script = find_script(project, graph, request)
-    rule = rule_of(script)
+    scripts = find_scripts(project, graph, request)
+    rule = rule_of(scripts[0])
     asked, warnings = asked_keys(rule, request, agreed=agreed)
     planner = BackfillPlanner(graph, request, state, separates)
-    taken = _taken(script, asked, request, state)
+    taken = {key for script in scripts for key in _taken(script, asked, request, state)}
     if taken:
         asked = [key for key in asked if key not in taken]
         warnings.append(f"{len(taken):,} keys are left to other backfills")
-    standing = planner.standing(script, rule, asked)
     given = bool(request.keys) and not request.resumes
-    wanted = [key for key in asked if request.every or given or standing[key] != "succeeded"]
-    if not request.exact:
-        wanted = [key for key in with_lookback(rule, wanted) if key not in taken]
-    if request.reverse:
-        wanted.reverse()
-    planner.add(script, wanted, asked)
+    standing: dict[str, Why] = {}
+    work: dict[str, None] = {}
+    for script in scripts:
+        known = planner.standing(script, rule, asked)
+        # Of several, one that lacks a key is enough.
+        standing |= {k: why for k, why in known.items() if standing.get(k) in (None, "succeeded")}
+        wanted = [key for key in asked if request.every or given or known[key] != "succeeded"]
+        if not request.exact:
+            wanted = [key for key in with_lookback(rule, wanted) if key not in taken]
+        if request.reverse:
+            wanted.reverse()
+        planner.add(script, wanted, in_order(rule, (*asked, *wanted)))
+        work |= dict.fromkeys(wanted)
     if not request.only:
-        for name in graph.ordered(graph.descendants([script.name]) - {script.name}):
+        for name in following(graph, scripts):
             planner.follow(graph.scripts[name])
-    return planner.plan(str(script.asset), wanted, counts_of(standing), warnings)
+    keys = tuple(work) if len(scripts) == 1 or request.reverse else in_order(rule, work)
+    return planner.plan(str(scripts[0].asset), keys, counts_of(standing), warnings)
+
+
+def following(graph: Graph, scripts: Sequence[Script]) -> tuple[str, ...]:
+    """What is downstream of scripts, upstream first."""
+    names = [script.name for script in scripts]
+    return graph.ordered(graph.descendants(names) - set(names))
 
 
 def _taken(
@@ -91,20 +106,27 @@ def counts_of(standing: Mapping[str, Why]) -> dict[Why, int]:
     return counts
 
 
-def find_script(project: Project, graph: Graph, request: BackfillRequest) -> Script:
+def find_scripts(project: Project, graph: Graph, request: BackfillRequest) -> list[Script]:
+    """What a backfill begins with: one script, or those tasks of a job that need no other."""
     target = find_target(project, graph, request.target)
-    if target.upstream or len(target.scripts) != 1:
+    named = [graph.scripts[name] for name in target.scripts]
+    jobs = {script.job for script in named}
+    if len(named) > 1 and len(jobs) == 1 and None not in jobs:
+        named = [each for each in named if not graph.upstream[each.name] & set(target.scripts)]
+    elif len(named) != 1:
+        target = replace(target, upstream=True)
+    if target.upstream:
         raise UsageError(
             f"{request.target!r} names several steps, and a backfill begins with one",
-            "name a script or an asset; what is downstream of it follows",
+            "name a script, a job or an asset; what is downstream of it follows",
         )
-    script = graph.scripts[target.scripts[0]]
-    if script.asset is None:
-        raise UsageError(f"{script.path} makes no table", "name a script that materializes one")
-    missing = not_built_yet(script)
-    if missing is not None:
-        raise UsageError(f"{script.path}: {missing}")
-    return script
+    for script in named:
+        if script.asset is None:
+            raise UsageError(f"{script.path} makes no table", "name a script that materializes one")
+        missing = not_built_yet(script)
+        if missing is not None:
+            raise UsageError(f"{script.path}: {missing}")
+    return named
 
 
 def rule_of(script: Script) -> Partitioning:
@@ -137,6 +159,8 @@ class BackfillPlanner:
         self.state = state
         self.separates = separates
         self.arguments = Arguments(request.arguments)
+        self.payloads: Mapping[str | None, Any] = {}
+        """What events said with the keys that they asked for, by key."""
         self.steps: list[Step] = []
         self.jobs: list[Job] = []
         self.warnings: list[str] = []
@@ -305,6 +329,9 @@ class BackfillPlanner:
                     slice=self.provisional.slice_keys(script, chunk),
                     needs=needs,
                     arguments=self.arguments.of(script, chunk[0]),
+                    fields=replace(self.arguments, payload=self.payloads.get(chunk[0])).fields(
+                        script, chunk[0]
+                    ),
                     follows=follows or bool(needs),
                     is_read=is_read,
                 )

@@ -11,7 +11,13 @@ from tranche.model.partitioning import Composite, Dynamic, TimePartitioning
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
-from tranche.planning.backfill import BackfillPlanner, counts_of, find_script, rule_of
+from tranche.planning.backfill import (
+    BackfillPlanner,
+    counts_of,
+    find_scripts,
+    following,
+    rule_of,
+)
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import Separates
 from tranche.planning.scheduled import Moves, schedule_of
@@ -39,11 +45,12 @@ def plan_catchup(
     graph = build_graph(project.scripts)
     catching = _Catching(graph, request, state, separates, moves, agreed=agreed)
     if request.target:
-        script = find_script(project, graph, request)
-        rule_of(script)
-        catching.add(script)
+        scripts = find_scripts(project, graph, request)
+        for script in scripts:
+            rule_of(script)
+            catching.add(script)
         if not request.only:
-            for name in graph.ordered(graph.descendants([script.name]) - {script.name}):
+            for name in following(graph, scripts):
                 catching.planner.follow(graph.scripts[name])
     else:
         for name in graph.ordered(graph.scripts):

@@ -54,6 +54,7 @@ def given_plan(
         annotations=annotations,
         setup=(),
         query=None,
+        code=None,
         reads=(),
         writes=(table,),
         # Nothing defines how these rows came about.

@@ -110,12 +110,17 @@ def _two_writers(scripts: Sequence[Script]) -> Iterable[Fault]:
             writers.setdefault(asset, []).append(script)
     for asset, several in writers.items():
         for script in several if len(several) > 1 else ():
-            others = ", ".join(other.path for other in several if other is not script)
+            others = ", ".join(_known_as(other) for other in several if other is not script)
             yield Fault(
                 Place(script.path, script.annotations.line("materialize")),
                 f"{asset} is written by {others} too",
                 "let one script write it, or give one of them another table",
             )
+
+
+def _known_as(script: Script) -> str:
+    """Where a script is found: a file has just one, but for tasks of jobs."""
+    return script.path if script.job is None else f"{script.name} in {script.path}"
 
 
 def _own_triggers(scripts: Sequence[Script]) -> Iterable[Fault]:
@@ -151,7 +156,7 @@ def _cycle(graph: Graph, around: Sequence[str], name: str) -> Fault:
     others = [other for other in around if other != name]
     lines = [t.line for t in script.triggers_on() if graph.producers.get(t.asset) in others]
     return Fault(
-        Place(script.path, lines[0] if lines else 1),
+        Place(script.path, lines[0] if lines else script.code.line if script.code else 1),
         f"scripts wait for each other: {' → '.join((*around, around[0]))}",
         "remove one of the 'on' lines or reads between them",
     )

@@ -167,10 +167,13 @@ class Links:
         read = [asset for asset in script.reads if asset not in script.writes]
         awaited = [asset for asset in links if asset not in read]
         rule = script.partitioning
+        # What a function gets all keys of, it is made of as a whole, whichever key asked for it.
+        wholes = script.code.wholes if script.code is not None else frozenset()
+        keyed = {asset: link for asset, link in links.items() if asset not in wholes}
         return SliceKey(
             partition=key,
             ordinal=rule.ordinal(key) if rule is not None and key is not None else None,
-            inputs=self._inputs(read, links, key),
+            inputs=self._inputs(read, keyed, key),
             awaits=self._inputs(awaited, links, key),
         )
 

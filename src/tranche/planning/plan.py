@@ -20,7 +20,7 @@ from tranche.model.partitioning import Composite, Partitioning, time_of
 from tranche.model.plan import Plan, Request, SliceKey, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
-from tranche.planning.arguments import Arguments, Given, check_arguments
+from tranche.planning.arguments import Arguments, Fields, Given, check_arguments
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.links import Link, Links
@@ -139,18 +139,20 @@ class _Planner:
             for name in sorted(self.graph.upstream[script.name])
             if name in self.decisions
         ]
-        slices: list[tuple[tuple[SliceKey, ...], Given]] = []
+        slices: list[tuple[tuple[SliceKey, ...], Given, Fields]] = []
+        given = Arguments(self.request.arguments, self.request.payload)
         try:
             decision = self.decide(script, needs)
             for keys in self.slices(script, decision.keys or (None,)):
                 if decision.verdict == "run":
                     parts = self.provisional.slice_keys(script, keys)
-                    slices.append((parts, self.arguments(script, keys[0])))
+                    arguments = given.of(script, keys[0])
+                    slices.append((parts, arguments, given.fields(script, keys[0])))
                 else:
-                    slices.append((tuple(SliceKey(partition=key) for key in keys), ()))
+                    slices.append((tuple(SliceKey(partition=key) for key in keys), (), ()))
         except TrancheError as error:
             # A step that cannot work is its own failure, never that of the others.
-            decision, slices = _Decision((), "fail", str(error)), [((SliceKey(),), ())]
+            decision, slices = _Decision((), "fail", str(error)), [((SliceKey(),), (), ())]
             if script.name in self.roots:
                 self.rejected.append(error)
         self.decisions[script.name] = decision
@@ -159,7 +161,7 @@ class _Planner:
         names = {need.name for need in needs}
         positions = tuple(step.position for step in self.steps if step.script.name in names)
         is_read = self.graph.is_read(script.name)
-        for slice_, arguments in slices:
+        for slice_, arguments, fields in slices:
             self.steps.append(
                 Step(
                     position=len(self.steps),
@@ -167,15 +169,13 @@ class _Planner:
                     slice=slice_,
                     needs=positions,
                     arguments=arguments,
+                    fields=fields,
                     verdict=decision.verdict,
                     reason=decision.reason,
                     follows=script.name in self.followers,
                     is_read=is_read,
                 )
             )
-
-    def arguments(self, script: Script, key: str | None) -> Given:
-        return Arguments(self.request.arguments).of(script, key)
 
     def slices(
         self, script: Script, keys: Sequence[str | None]

@@ -21,6 +21,7 @@ from tranche.model.partitioning import (
 )
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Request
+from tranche.planning.arguments import inner_payload
 
 _KINDS = {
     dict: "an object",
@@ -112,8 +113,7 @@ def _from_payload(partitioning: Dynamic, request: Request) -> str:
 
 def payload_key(partitioning: Dynamic, payload: Any) -> str:
     """The key that a payload has; ResolutionError if it has none."""
-    if isinstance(payload, dict) and isinstance(payload.get("trigger"), dict):
-        payload = payload["trigger"]
+    payload = inner_payload(payload)
     if payload == {}:
         raise PayloadMissing(
             f"the key is read from the payload at {partitioning.key!r}, and there is none",

@@ -45,8 +45,8 @@ class Schedule:
         """The keys that the run of a fire covers, in their order.
 
         With `gaps=collect` these are all keys since the one that the fire before it was for:
-        whatever the cron leaves out is in one of its runs, and in one only. `exact` leaves lookback
-        and gaps out.
+        whatever the cron leaves out is in one of its runs, and in one only. A run looks back from
+        the key of its fire, not from each of those. `exact` leaves lookback and gaps out.
         """
         key = self.key(fire)
         keys: Sequence[str] = [key]
@@ -56,7 +56,9 @@ class Schedule:
             if self.rule.ordinal(since) < self.rule.ordinal(key):
                 keys = list(replace(self.rule, start=None, end=None).keys(start=since, end=key))
         found = [each for each in keys if self.rule.covers(each)]
-        return found if exact else with_lookback(self.rule, found)
+        if exact or key not in found:
+            return found
+        return sorted({*found, *with_lookback(self.rule, [key])}, key=self.rule.ordinal)
 
     def fires_for(self, keys: Sequence[str]) -> list[Fire]:
         """The fires whose runs are for these keys, lookback aside; each key comes once."""

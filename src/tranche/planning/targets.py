@@ -1,4 +1,4 @@
-"""What a target names: a script, an asset, or a folder of scripts."""
+"""What a target names: a script, an asset, a job, a tag, or a folder of scripts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tranche.model.script import Script
 from tranche.planning.graph import Graph
 
 PIPELINES = "pipelines/"
+TAG = "tag:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +31,32 @@ def find_target(project: Project, graph: Graph, text: str) -> Target:
 def _named(project: Project, graph: Graph, text: str) -> tuple[str, ...]:
     if "://" in text:
         return (_producer(graph, text),)
+    if text.startswith(TAG):
+        return _tagged(graph, text)
     name = text.removeprefix("./").removeprefix(PIPELINES).rstrip("/")
     whole = text.rstrip("/") in (PIPELINES.rstrip("/"), ".")
     if not whole and not text.endswith("/"):
         script = name.removesuffix(".sql").removesuffix(".py")
         if script in graph.scripts:
             return (script,)
+        several = _of_job(graph, name) or _of_file(graph, name)
+        if several:
+            return several
         if script in project.broken:
             raise _faults(project, [script])
     below = "" if whole else f"{name}/"
-    inside = tuple(script for script in sorted(graph.scripts) if script.startswith(below))
+    inside = tuple(
+        script.name
+        for script in sorted(graph.scripts.values(), key=lambda each: each.name)
+        if script.path.removeprefix(PIPELINES).startswith(below)
+    )
     if inside:
         return inside
-    broken = [script for script in project.broken if script.startswith(below)]
+    broken = [
+        script
+        for script in project.broken
+        if project.broken_in.get(script, f"{PIPELINES}{script}").startswith(f"{PIPELINES}{below}")
+    ]
     if broken:
         raise _faults(project, broken)
     raise _unknown(graph, text, name)
@@ -50,11 +64,13 @@ def _named(project: Project, graph: Graph, text: str) -> tuple[str, ...]:
 
 def _faults(project: Project, names: list[str]) -> ScriptFaults:
     paths = {f"{PIPELINES}{name}{ending}" for name in names for ending in (".sql", ".py")}
+    paths |= {project.broken_in[name] for name in names if name in project.broken_in}
     return ScriptFaults(fault for fault in project.faults if fault.place.path in paths)
 
 
 def _unknown(graph: Graph, text: str, name: str) -> UnknownTarget:
-    known = [*graph.scripts, *map(str, graph.producers)]
+    jobs = dict.fromkeys(script.job for script in graph.scripts.values() if script.job)
+    known = [*graph.scripts, *jobs, *map(str, graph.producers)]
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     if near:
         hint = f"did you mean {near[0]!r}?"
@@ -62,7 +78,28 @@ def _unknown(graph: Graph, text: str, name: str) -> UnknownTarget:
         hint = f"the scripts are {', '.join(sorted(graph.scripts)[:10])}"
     else:
         hint = f"there are no scripts in {PIPELINES} yet; a script begins with '-- pipeline'"
-    return UnknownTarget(f"no script, asset or folder is called {text!r}", hint)
+    return UnknownTarget(f"no script, job, asset or folder is called {text!r}", hint)
+
+
+def _of_job(graph: Graph, name: str) -> tuple[str, ...]:
+    """The tasks of a job."""
+    return tuple(sorted(each.name for each in graph.scripts.values() if each.job == name))
+
+
+def _of_file(graph: Graph, name: str) -> tuple[str, ...]:
+    """The tasks of the jobs that a file has."""
+    files = (f"{PIPELINES}{name}", f"{PIPELINES}{name}.py")
+    return tuple(sorted(each.name for each in graph.scripts.values() if each.path in files))
+
+
+def _tagged(graph: Graph, text: str) -> tuple[str, ...]:
+    tag = text.removeprefix(TAG)
+    found = tuple(sorted(each.name for each in graph.scripts.values() if tag in each.tags))
+    if not found:
+        known = sorted({tag for each in graph.scripts.values() for tag in each.tags})
+        hint = f"the tags are {', '.join(known)}" if known else "no job has a tag"
+        raise UnknownTarget(f"no job has the tag {tag!r}", hint)
+    return found
 
 
 def _producer(graph: Graph, text: str) -> str:

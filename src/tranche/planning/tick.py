@@ -21,6 +21,7 @@ from tranche.planning.graph import build_graph
 from tranche.planning.links import Link, SourceLink
 from tranche.planning.provisional import Provisional
 from tranche.planning.scheduled import Moves
+from tranche.planning.targets import PIPELINES
 from tranche.planning.universe import is_key
 from tranche.planning.waiting import UNTIL, Arrivals
 from tranche.ports import TriggerReader
@@ -47,6 +48,15 @@ class Triggers:
         self.schedules: tuple[tuple[Script, str, OnSchedule], ...] = tuple(
             (script, name, on) for script in project.scripts for name, on in schedules_of(script)
         )
+
+    def named(self, name: str) -> list[Script]:
+        """The script of that name, or the tasks of a file of jobs whose name it is: of one that
+        could not be read, nobody knew more."""
+        script = self.graph.scripts.get(name)
+        if script is not None:
+            return [script]
+        files = (f"{PIPELINES}{name}.py", f"{PIPELINES}{name}")
+        return [each for each in self.graph.scripts.values() if each.job and each.path in files]
 
 
 def tick(now: datetime, ledger: TriggerReader, triggers: Triggers) -> Decisions:
@@ -113,13 +123,14 @@ class _Turn:
             if name in self.triggers.broken:
                 continue
             self.mended.append(name)
-            script = self.triggers.graph.scripts.get(name)
-            if script is None:
+            scripts = self.triggers.named(name)
+            if not scripts:
                 continue
             events = self.ledger.missed_by(name, limit=MOST_EVENTS)
-            for event in events:
-                self.hear(event, only=name)
-            self.released.append(Released(script.label, Unlisted()))
+            for script in scripts:
+                for event in events:
+                    self.hear(event, only=script.name)
+                self.released.append(Released(script.label, Unlisted()))
             self.more = self.more or len(events) >= MOST_EVENTS
 
     def hear(self, event: Event, *, only: str | None = None) -> None:

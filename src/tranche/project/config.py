@@ -29,9 +29,10 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "spark": ("master", "remote", "conf"),
     "backfill": ("max_bytes_per_job",),
     "server": ("hosts",),
+    "storage": ("folder",),
     "lakes.*": ("format", "warehouse", "catalog", "retention"),
 }
-_TOP = ("project", "state", "spark", "backfill", "server", "lakes", "targets")
+_TOP = ("project", "state", "spark", "backfill", "server", "storage", "lakes", "targets")
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
 _SETTING = re.compile(
     r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
@@ -120,6 +121,7 @@ class _Reader:
             target=self.target,
             most_bytes=self.most_bytes(self.table(merged, "backfill")),
             hosts=self.hosts(self.table(merged, "server")),
+            storage_folder=self.storage(self.table(merged, "storage")),
             secrets=frozenset(self.secrets),
         )
 
@@ -132,6 +134,18 @@ class _Reader:
                 f"{name} is {text!r}, which is no size", "write it as 64GB or 500MB", name
             )
         return size
+
+    def storage(self, table: dict[str, Any]) -> str:
+        name = "storage.folder"
+        folder = self.string(table, name, ".tranche/storage")
+        if _URI.match(folder):
+            raise self.error(
+                f"{name} is {folder!r}, and the files of s3:/// addresses lie in a folder",
+                "give a folder, which may be one that is mounted; SQL reads s3a://<bucket>/… as it"
+                " is",
+                name,
+            )
+        return str(self.root / folder)
 
     def hosts(self, table: dict[str, Any]) -> tuple[str, ...]:
         name, value = "server.hosts", table.get("hosts", [])
@@ -161,8 +175,8 @@ class _Reader:
 
     def check_overlay(self, overlay: dict[str, Any], where: str) -> None:
         """A target that nobody chose may not hold a wrong name either."""
-        self.check_names(overlay, ("state", "spark", "lakes"), where)
-        for name in ("state", "spark"):
+        self.check_names(overlay, ("state", "spark", "storage", "lakes"), where)
+        for name in ("state", "spark", "storage"):
             self.check_names(self.mapping(overlay, name, where), _TABLES[name], f"{where}.{name}")
         lakes = self.mapping(overlay, "lakes", where)
         for lake in lakes:

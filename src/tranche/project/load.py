@@ -14,6 +14,7 @@ from tranche.planning.links import mapping_faults
 from tranche.project.cache import ScriptCache
 from tranche.project.config import PIPELINES
 from tranche.project.data_tests import with_data_tests
+from tranche.project.job_files import read_job_file
 from tranche.project.text import read_text
 from tranche.script.read import ScriptRead
 
@@ -26,9 +27,18 @@ def load_project(settings: Settings) -> Project:
     scripts: list[Script] = []
     faults: list[Fault] = []
     broken: set[str] = set()
+    named: dict[str, str] = {}
+    """The file of each job and task."""
     for file in _files(root):
         path = file.relative_to(root).as_posix()
         name = file.relative_to(root / PIPELINES).with_suffix("").as_posix()
+        jobs = read_job_file(file, path, settings) if file.suffix == ".py" else None
+        if jobs is not None:
+            faults += jobs.faults
+            scripts += jobs.scripts
+            named |= dict.fromkeys((name, *jobs.names), path)
+            broken |= {name, *jobs.names} if jobs.faults else set()
+            continue
         read = _read(file, name, path, settings, cache)
         if read.faults:
             faults += read.faults
@@ -45,11 +55,13 @@ def load_project(settings: Settings) -> Project:
     faults += deadline_faults(scripts)
     paths = {fault.place.path for fault in faults}
     broken |= {script.name for script in scripts if script.path in paths}
+    broken |= {name for name, path in named.items() if path in paths}
     return Project(
         settings=settings,
         scripts=tuple(script for script in scripts if script.name not in broken),
         faults=tuple(sorted(set(faults))),
         broken=tuple(sorted(broken)),
+        broken_in={name: path for name, path in named.items() if name in broken},
     )
 
 
@@ -93,13 +105,23 @@ def _parsed(suffix: str, name: str, path: str, text: str, settings: Settings) ->
 
 
 def _same_names(scripts: list[Script]) -> Iterator[Fault]:
-    """A script's name is its path without the ending, so `a.py` beside `a.sql` has none of its own."""
+    """A script's name is its path without the ending, so `a.py` beside `a.sql` has none of its own.
+
+    Jobs have their names among those of scripts.
+    """
     first: dict[str, Script] = {}
     for script in scripts:
-        other = first.setdefault(script.name, script)
-        if other is not script:
-            yield Fault(
-                Place(script.path),
-                f"the script {script.name!r} is {other.path} too",
-                "rename one of the two files",
-            )
+        for name in dict.fromkeys((script.name, script.job or script.name)):
+            other = first.setdefault(name, script)
+            if other is script or (other.job == script.job == name and other.path == script.path):
+                continue
+            if script.job is None:
+                what = f"the script {name!r} is {other.path} too"
+                yield Fault(Place(script.path), what, "rename one of the two files")
+            else:
+                kind = "job" if name == script.job else "task"
+                yield Fault(
+                    Place(script.path, script.annotations.line("partitioned")),
+                    f"the {kind} {name!r} has its name from {other.path} already",
+                    "rename one of them, or give it name=…",
+                )

@@ -371,8 +371,14 @@ class Attempts:
             if expected
             else {}
         )
+        # What else the code has written has no rows and no snapshot that anybody knows.
+        others = Written(digest=written.digest)
         entries = [
-            ledger.published(replace(entry, finished_at=at), written, before.get(entry.partition))
+            ledger.published(
+                replace(entry, finished_at=at),
+                written if self.is_foremost(entry) else others,
+                before.get(entry.partition),
+            )
             for entry in expected
         ]
         failed = self.failures(attempt, at)
@@ -392,7 +398,8 @@ class Attempts:
             columns=written.columns,
         )
         warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
-        keys = [*map(outcome_of, entries), *map(outcome_of, failed)] if self.step.is_range else []
+        told = [*filter(self.is_foremost, entries), *failed]
+        keys = [*map(outcome_of, told)] if self.step.is_range else []
         return StepResult(
             record,
             written.result,
@@ -401,6 +408,10 @@ class Attempts:
             tuple(keys),
             provisional=any(entry.provisional for entry in entries),
         )
+
+    def is_foremost(self, entry: Materialization) -> bool:
+        """Whether an entry is of the asset that the script is known by."""
+        return entry.asset == str(self.step.script.asset)
 
     def failures(self, attempt: Attempt, at: datetime) -> list[Materialization]:
         """Entries for the keys that were left out."""
@@ -440,7 +451,8 @@ class Attempts:
             )
         ended = replace(attempt, status=status, finished_at=at, error=error)
         self.finish_step(record, entries, attempt=ended)
-        keys = tuple(map(outcome_of, entries)) if self.step.is_range else ()
+        told = filter(self.is_foremost, entries)
+        keys = tuple(map(outcome_of, told)) if self.step.is_range else ()
         return StepResult(
             record,
             tests=self.staged.tests,
@@ -456,7 +468,8 @@ class Attempts:
         entries = ledger.entries_of(self.step, self.latest, "failed", at, error=error)
         record = replace(self.record, status="failed", error=error, finished_at=at)
         self.finish_step(record, entries)
-        return StepResult(record, keys=tuple(map(outcome_of, entries)))
+        told = filter(self.is_foremost, entries)
+        return StepResult(record, keys=tuple(map(outcome_of, told)))
 
     def finish_step(
         self,

@@ -54,7 +54,12 @@ class _Stoppable:
         # Asked for while nothing could be stopped: this is the next place where it can.
         if self._interrupts.asked:
             raise KeyboardInterrupt
-        self._interrupts._stoppable = True
+        self._set(True)
 
     def __exit__(self, *_: object) -> None:
-        self._interrupts._stoppable = False
+        self._set(False)
+
+    def _set(self, stoppable: bool) -> None:
+        # A signal stops the main thread, so that what others do is not for it to stop.
+        if threading.current_thread() is threading.main_thread():
+            self._interrupts._stoppable = stoppable

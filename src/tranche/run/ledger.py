@@ -12,6 +12,7 @@ from tranche.model.data_test import DataTestResult
 from tranche.model.digest import digest_of_snapshot
 from tranche.model.plan import InputKey, Step
 from tranche.model.run import Attempt, Input, Materialization, Outcome, PartitionState
+from tranche.model.script import Script
 from tranche.ports import Restored, Staged, StateReader, Written, WrittenKey
 from tranche.run.ids import new_id
 
@@ -85,13 +86,13 @@ def entries_of(
     staged: Staged | None = None,
     error: str | None = None,
 ) -> tuple[Materialization, ...]:
-    """An entry for each key of an attempt; none for a step that materializes nothing."""
+    """An entry for each asset and key of an attempt; none for a step that materializes nothing."""
     if step.script.asset is None or (step.restores is not None and status != "succeeded"):
         return ()
     return tuple(
         Materialization(
             id=new_id(at),
-            asset=str(step.script.asset),
+            asset=asset,
             partition=key.partition,
             ordinal=key.ordinal,
             status=status,
@@ -106,8 +107,18 @@ def entries_of(
             seconds=(at - attempt.started_at).total_seconds() / len(step.slice),
             provisional=key.provisional and status == "succeeded",
         )
+        for asset in recorded_assets(step.script)
         for key in step.slice
     )
+
+
+def recorded_assets(script: Script) -> tuple[str, ...]:
+    """What the ledger has entries of when a script has run: the asset that it is known by, and of
+    code that writes by itself all else that it writes."""
+    if script.asset is None:
+        return ()
+    others = script.writes if script.code is not None and not script.managed else ()
+    return tuple(dict.fromkeys(map(str, (script.asset, *others))))
 
 
 def tests_of(staged: Staged | None, key: str | None) -> tuple[DataTestResult, ...]:

@@ -16,6 +16,7 @@ from tranche.errors import (
     KeysFailed,
     RangeRefused,
     RangeTooLarge,
+    ResultRejected,
     SliceBusy,
     StatementRejected,
     TrancheError,
@@ -121,7 +122,7 @@ class Ranges:
                 self.engine_gone = True
                 self.fail(part, f"{error}; and it did not start again: {gone.what}", tried)
                 return []
-        elif isinstance(error, SliceBusy | StatementRejected):
+        elif isinstance(error, SliceBusy | StatementRejected | ResultRejected):
             self.fail(part, str(error), tried)
             return []
         middle = (len(part) + 1) // 2

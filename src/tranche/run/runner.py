@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 
 from tranche.errors import UsageError
 from tranche.model.asset import AssetUri
@@ -18,11 +21,13 @@ from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
 from tranche.run.ids import new_id
 from tranche.run.interrupts import Interrupts
-from tranche.run.news import StepFinished, StepStarted, Tell, begun, named, nobody, without
+from tranche.run.news import News, StepFinished, StepStarted, Tell, begun, named, nobody, without
 from tranche.run.ranges import Ranges
 from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
 
+_LOOK = 0.2
+"""Seconds between looks at whether somebody wants the run to stop."""
 PATIENCE = 600.0
 """How many seconds a step waits for another run that writes the same slice."""
 
@@ -102,7 +107,7 @@ class _Runner:
         self.engine = engine
         self.store = store
         self.clock = clock
-        self.tell = tell
+        self.tell = _in_turn(tell)
         self.sleep = sleep
         self.patience = patience
         self.id = new_id(clock())
@@ -141,10 +146,8 @@ class _Runner:
         self.tell(begun(self.id, self.plan))
         with self.interrupts:
             self.reconcile()
-            for step in self.plan.steps:
-                self.results[step.position] = result = self.step(step)
-                self.outcomes[step.position] = {key.partition: key.status for key in result.keys}
-                self.tell(_finished(step, result))
+            for group in _groups(self.plan.steps):
+                self.together(group) if len(group) > 1 else self.single(group[0])
             status = self.status()
             error = unforeseen(self.unforeseen[0]) if self.unforeseen else None
             gone = any(result.engine_gone for result in self.results.values())
@@ -160,6 +163,24 @@ class _Runner:
         steps = tuple(self.results[step.position] for step in self.plan.steps)
         warnings = [warning for step in steps for warning in step.warnings]
         return RunResult(self.id, status, steps, (*self.plan.warnings, *self.warnings, *warnings))
+
+    def single(self, step: Step) -> None:
+        self.results[step.position] = result = self.step(step)
+        self.outcomes[step.position] = {key.partition: key.status for key in result.keys}
+        self.tell(_finished(step, result))
+
+    def together(self, steps: Sequence[Step]) -> None:
+        """Keys of one script, several at once. This thread only waits, and hears of Ctrl-C."""
+        with ThreadPoolExecutor(steps[0].script.limit, "tranche-step") as pool:
+            left = {pool.submit(self.single, step) for step in steps}
+            cancelled = False
+            while left:
+                done, left = wait(left, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                if self.interrupts.asked and not cancelled:
+                    self.engine.cancel()
+                    cancelled = True
+                for future in done:
+                    future.result()
 
     def reconcile(self) -> None:
         """What earlier runs left undone comes first: this one may build on it."""
@@ -297,6 +318,27 @@ class _Runner:
         """How a step ended, for a key if it tells of them; None if it did not have that key."""
         keys = self.outcomes[position]
         return keys.get(key) if keys and key is not None else self.results[position].record.status
+
+
+def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    """Steps that go on at once: those of one script that follow each other, if it allows for it."""
+    for _, group in groupby(steps, key=lambda step: step.script.name):
+        several = list(group)
+        if several[0].script.limit > 1:
+            yield several
+        else:
+            yield from ([step] for step in several)
+
+
+def _in_turn(tell: Tell) -> Tell:
+    """Tells one thing after the other, whichever steps go on at once."""
+    lock = threading.RLock()
+
+    def told(news: News) -> None:
+        with lock:
+            tell(news)
+
+    return told
 
 
 def _record(step: Step, run: str) -> StepRecord:

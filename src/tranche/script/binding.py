@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from tranche.errors import KeyRejected
-from tranche.model.asset import LakeTable
+from tranche.model.asset import FileSet, LakeTable
+from tranche.model.partitioning import Composite, Partitioning
 from tranche.model.partitioning_text import shown, split_segments
 from tranche.model.plan import Step
 from tranche.model.statement import (
@@ -25,11 +26,14 @@ from tranche.model.statement import (
     TableHole,
     Text,
 )
+from tranche.model.storage import Storage, key_path, segment_path
 from tranche.model.strategy import HISTORY_COLUMNS
 
 SLICE_VIEW = "_tranche_slice"
 """What the rows under test are called in the session of their tests."""
 _KEY = "_tranche_key"
+STORED = "s3:///"
+"""How addresses of the project's storage begin."""
 _FILES_VIEW = "_tranche_files_"
 _ARGUMENT = "_tranche_argument_"
 _ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}|/")
@@ -103,15 +107,21 @@ def bind(
     return Bound("".join(pieces), parameters)
 
 
-def file_path(hole: FileHole, values: Values) -> str:
-    """The path that a file function reads; values cannot leave their place in it."""
+def file_path(
+    hole: FileHole, values: Values, keyed: Callable[[KeyHole], str | None] | None = None
+) -> str:
+    """The path that a file function reads; values cannot leave their place in it.
+
+    `keyed` says how a key stands in the path, if it does not stand there as it is.
+    """
     pieces: list[str] = []
     for part in hole.path:
         match part:
             case Text(text):
                 pieces.append(text)
             case KeyHole():
-                pieces.append(_path_piece(values.key_of(part), "key", root=""))
+                key = values.key_of(part) if keyed is None else keyed(part)
+                pieces.append(_path_piece(key, "key", root=""))
             case ArgumentHole(name):
                 value = values.arguments[name]
                 # Whoever runs a script may point it at another place, a key may not.
@@ -122,6 +132,31 @@ def file_path(hole: FileHole, values: Values) -> str:
             case _:
                 assert_never(part)
     return "".join(pieces)
+
+
+def is_stored(hole: FileHole, values: Values) -> bool:
+    """Whether the files lie in the project's storage."""
+    match hole.path[0]:
+        case Text(text):
+            return text.startswith(STORED)
+        case ArgumentHole(name):
+            return (values.arguments[name] or "").startswith(STORED)
+        case _:
+            return False
+
+
+def stored_path(hole: FileHole, values: Values, rule: Partitioning | None, storage: Storage) -> str:
+    """Where files of the project's storage lie, as Spark takes it; keys stand there as they do for
+    `write_file`."""
+
+    def keyed(part: KeyHole) -> str | None:
+        if values.key is None or part.dimension is None or not isinstance(rule, Composite):
+            return None if values.key is None else key_path(rule, values.key)
+        return segment_path(rule.rules[part.position], values.key_of(part) or "")
+
+    path = file_path(hole, values, keyed).removeprefix(STORED)
+    place = Storage(escaped_path(storage.root), escaped_path(storage.folder))
+    return place.path(FileSet("s3", f"/{path}"))
 
 
 def files_view(number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import cast
 
 from croniter import CroniterError, croniter
@@ -68,7 +69,7 @@ def _schedule(words: Words, line: int) -> OnSchedule:
             f"unexpected {words.plain[2]!r} in 'on schedule'",
             'put the whole cron in quotes, as in on schedule "0 6 * * *"',
         )
-    if cron is not None and not _is_cron(cron):
+    if cron is not None and not is_cron(cron):
         raise Malformed(
             f"{cron!r} is no cron", 'write five fields, as in "0 6 * * 1-5" for 06:00 on weekdays'
         )
@@ -89,7 +90,9 @@ def _schedule(words: Words, line: int) -> OnSchedule:
     return OnSchedule(cron, tz, int(offset), cast("Catchup | None", catchup), line)
 
 
-def _is_cron(text: str) -> bool:
+@lru_cache(maxsize=256)
+def is_cron(text: str) -> bool:
+    """Whether a text is a cron that fires some day."""
     fields = text.split()
     named = len(fields) == 1 and text.startswith("@")
     if not (named or len(fields) == 5) or not croniter.is_valid(text):

@@ -1,6 +1,6 @@
 """One function per user action. Nothing here prints; callers bring engine, store and clock."""
 
-from tranche.service.assets import find_asset
+from tranche.service.assets import find_asset, find_job, find_made
 from tranche.service.checking import CheckReport, check
 from tranche.service.explaining import check_scan, explain, scan
 from tranche.service.looking import (
@@ -46,6 +46,8 @@ __all__ = [
     "columns_log",
     "explain",
     "find_asset",
+    "find_job",
+    "find_made",
     "grid",
     "key_bounds",
     "maintain",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from tranche.errors import ScriptFaults, UnknownTarget
-from tranche.model.asset import BadAddress, LakeTable, parse_address
+from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.graph import Graph, build_graph
@@ -15,6 +15,11 @@ from tranche.ports import PartitionReader
 
 _LIKELY = 0.8
 """How alike two names are if one of them is a mistake for the other."""
+
+
+def find_job(project: Project, text: str) -> tuple[Script, ...]:
+    """The tasks of a job of that name; none if there is no such job."""
+    return tuple(script for script in project.scripts if script.job == text)
 
 
 def find_asset(project: Project, text: str, state: PartitionReader | None = None) -> LakeTable:
@@ -38,12 +43,34 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
         script = _script(project, graph, text)
         if script is not None and isinstance(script.asset, LakeTable):
             return script.asset
+        if script is not None and script.asset is not None:
+            raise UnknownTarget(
+                f"{text!r} makes {script.asset}, which is no table of a lake",
+                "tranche status shows where its keys stand",
+            )
         for table in known.values():
             if text in (table.table, f"{table.lake}.{table.table}", ".".join(table.parts)):
                 return table
     near = get_close_matches(text, known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else "tranche graph shows the assets"
     raise UnknownTarget(f"no script of this project makes {text!r}", hint)
+
+
+def find_made(project: Project, text: str, state: PartitionReader | None = None) -> AssetUri:
+    """The same where files will do, of which the ledger tells too."""
+    graph = build_graph(project.scripts)
+    if "://" in text or text.startswith("file:"):
+        try:
+            asset = parse_address(text)
+        except BadAddress as error:
+            raise UnknownTarget(str(error)) from None
+        if asset in graph.producers:
+            return asset
+    else:
+        script = _script(project, graph, text)
+        if script is not None and script.asset is not None:
+            return script.asset
+    return find_asset(project, text, state)
 
 
 def _is_written(

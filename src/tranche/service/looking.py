@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -15,6 +15,7 @@ from tranche.model.layout import SetLayout
 from tranche.model.partitioning import time_of
 from tranche.model.project import Project
 from tranche.model.run import Materialization, PartitionState
+from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.statement import Statement
 from tranche.model.strategy import History
@@ -22,7 +23,7 @@ from tranche.planning.graph import build_graph
 from tranche.planning.grid import Grid, grid_of
 from tranche.planning.universe import check_order, keys_in
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
-from tranche.service.assets import find_asset
+from tranche.service.assets import find_asset, find_made
 from tranche.service.opening import now
 
 _PAGE = 500
@@ -41,11 +42,13 @@ class AssetStatus:
     outcomes: dict[str, int]
 
 
-def status(project: Project, state: PartitionReader) -> tuple[AssetStatus, ...]:
-    """One line per asset."""
+def status(
+    project: Project, state: PartitionReader, scripts: Sequence[Script] | None = None
+) -> tuple[AssetStatus, ...]:
+    """One line per asset, of some scripts or of all."""
     rules = {
         str(script.asset): script.partitioning.describe() if script.partitioning else None
-        for script in project.scripts
+        for script in (project.scripts if scripts is None else scripts)
         if script.asset is not None
     }
     outcomes = state.outcomes(tuple(rules))
@@ -75,7 +78,7 @@ def partition_status(
 
     `after` is the last key of the page before.
     """
-    name = str(find_asset(project, asset, state))
+    name = str(find_made(project, asset, state))
     last = None if after is None else state.partition(name, after)
     if after is not None and last is None:
         raise UsageError(f"{name} has no key {after!r} that a page could end with")
@@ -110,7 +113,7 @@ def key_bounds(
     """The instants from which and up to which keys begin that lie between two keys, or dates."""
     if start is None and end is None:
         return None, None
-    name = str(find_asset(project, asset, state))
+    name = str(find_made(project, asset, state))
     rule = next((s.partitioning for s in project.scripts if str(s.asset) == name), None)
     times = time_of(rule)
     if times is None:
@@ -144,7 +147,7 @@ def grid(
     clock: Clock = now,
 ) -> Grid | None:
     """Where all keys of an asset stand from one to another; None if its keys are not of time."""
-    name = str(find_asset(project, asset, state))
+    name = str(find_made(project, asset, state))
     script = next((s for s in project.scripts if str(s.asset) == name), None)
     rule = script.partitioning if script is not None else None
     found = None
@@ -263,7 +266,7 @@ class ColumnsLog:
 
 def columns_log(project: Project, state: PartitionReader, asset: str, *, limit: int) -> ColumnsLog:
     graph = build_graph(project.scripts)
-    name = str(graph.owner(find_asset(project, asset, state)))
+    name = str(graph.owner(find_made(project, asset, state)))
     found = state.schemas(name, limit=limit + 1)
     versions = tuple(
         ColumnsVersion(

@@ -173,6 +173,9 @@ class _Scripts:
         root = Path(self._settings.root)
         seen = set()
         for path in (*(root / "pipelines").rglob("*"), *(root / "tests").rglob("*.sql")):
+            if "__pycache__" in path.parts:
+                # Importing a file makes them.
+                continue
             # Files come and go while they are deployed.
             with suppress(OSError):
                 look = path.stat()

@@ -158,6 +158,8 @@ def script_view(script: Script) -> dict[str, Any]:
     return {
         "script": script.name,
         "path": script.path,
+        "job": script.job,
+        "tags": list(script.tags),
         "asset": str(script.asset) if script.asset else None,
         "partitioning": annotations.partitioning.describe() if annotations.partitioning else None,
         "strategy": made.strategy.name if made else None,

@@ -40,6 +40,8 @@ class Picture:
     edges: tuple[Edge, ...]
     conditions: Mapping[str, str]
     """What of its triggers a script waits for together, by its name, where any is not enough."""
+    jobs: Mapping[str, tuple[str, ...]]
+    """The scripts of each job."""
 
 
 def picture(project: Project) -> Picture:
@@ -60,7 +62,11 @@ def picture(project: Project) -> Picture:
             edges[Edge(script.name, asset)] = None
     names = tuple(script.name for script in project.scripts)
     conditions = {s.name: text for s in project.scripts if (text := condition_text(s)) is not None}
-    return Picture(names, tuple(made), tuple(sources), tuple(edges), conditions)
+    jobs: dict[str, tuple[str, ...]] = {}
+    for script in project.scripts:
+        if script.job is not None:
+            jobs[script.job] = (*jobs.get(script.job, ()), script.name)
+    return Picture(names, tuple(made), tuple(sources), tuple(edges), conditions, jobs)
 
 
 def _mappers(links: Links, script: Script) -> dict[str, str]:

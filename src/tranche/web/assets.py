@@ -60,7 +60,7 @@ def routes(served: Served) -> APIRouter:
         found = [] if grid is None else grid.stretches()
         return Json(
             {
-                "asset": str(service.find_asset(served.project, asset, served.store)),
+                "asset": str(service.find_made(served.project, asset, served.store)),
                 "ranges": [
                     {"start": s.first, "end": s.last, "status": s.standing, "partitions": s.keys}
                     for s in found

@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.connect import AnalysisException
 
 from tranche.errors import EngineUnavailable
 from tranche.lakes.catalogs import lake_conf
-from tranche.lakes.jars import ICEBERG, SQLITE
+from tranche.lakes.jars import DELTA, ICEBERG, SHIPPED, SQLITE
 from tranche.lakes.remote_settings import EXTENSIONS, agreed, check_lake, unfit
 from tranche.model.project import Settings
 from tranche.project.config import parse_settings
@@ -77,6 +77,17 @@ def test_the_lines_that_the_server_needs() -> None:
         f"\n  spark.jars.packages {ICEBERG},{SQLITE}"
         f"\n  spark.sql.extensions {lake_conf(project)[EXTENSIONS]}"
     )
+
+
+def test_delta_brings_much_that_spark_has() -> None:
+    project = settings('[lakes.main]\nformat = "delta"\n')
+    text = str(unfit(project, {EXTENSIONS: lake_conf(project)[EXTENSIONS]}, PLACE))
+    assert f"\n  spark.jars.packages {DELTA}\n  spark.jars.excludes {SHIPPED[0]}," in text
+
+
+def test_a_lake_of_plain_files_needs_nothing() -> None:
+    required = lake_conf(settings('[lakes.main]\nformat = "parquet"\n'))
+    assert agreed(Server({EXTENSIONS: "a.B"}), required, {})[1] == {}
 
 
 def test_secrets_are_not_among_them() -> None:

@@ -58,8 +58,8 @@ def fires(found: Schedule, start: datetime, end: datetime) -> list[datetime]:
             Daily(gaps="collect", lookback=3),
             WEEKDAYS,
             "2026-11-16T06:00Z",
-            ["2026-11-11", "2026-11-12", "2026-11-13", "2026-11-14", "2026-11-15", "2026-11-16"],
-            id="each of them looks back",
+            ["2026-11-13", "2026-11-14", "2026-11-15", "2026-11-16"],
+            id="it looks back from the key of the fire",
         ),
         pytest.param(
             Daily(gaps="collect", start="2026-11-15"),

@@ -48,13 +48,13 @@ def test_scripts_assets_and_folders(text: str, scripts: list[str], project: Make
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ordres", "no script, asset or folder is called 'ordres'; did you mean 'orders'?"),
-        ("zzz", "no script, asset or folder is called 'zzz'; the scripts are orders, orders/late, reports/daily, reports/deep/x"),
-        ("", "no script, asset or folder is called ''; the scripts are orders, orders/late, reports/daily, reports/deep/x"),
+        ("ordres", "no script, job, asset or folder is called 'ordres'; did you mean 'orders'?"),
+        ("zzz", "no script, job, asset or folder is called 'zzz'; the scripts are orders, orders/late, reports/daily, reports/deep/x"),
+        ("", "no script, job, asset or folder is called ''; the scripts are orders, orders/late, reports/daily, reports/deep/x"),
         ("lake://main/reprt", "no script makes lake://main/reprt; did you mean 'lake://main/report'?"),
         ("lake://main/src", "no script makes lake://main/src; it is a source, read by reports/daily"),
         ("s3:///zzz", "no script makes s3:///zzz; tranche graph shows the assets"),
-        ("http://x", "unknown scheme 'http://' in 'http://x'; use one of lake://, ducklake://, file://, s3://"),
+        ("http://x", "unknown scheme 'http://' in 'http://x'; use one of lake://, ducklake://, file://, s3://, job://"),
     ],
 )  # fmt: skip
 def test_unknown_targets(text: str, message: str, project: Make) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tranche.errors import ConfigError, ProjectNotFound
 from tranche.model.project import Lake, Settings, SparkSettings
+from tranche.model.storage import Storage
 from tranche.project.config import find_root, load_settings, parse_settings
 
 ROOT = Path("/work/shop")
@@ -60,8 +61,10 @@ def test_every_setting_has_a_default() -> None:
             )
         },
         default_lake="main",
+        storage_folder="/work/shop/.tranche/storage",
     )
     assert settings("").home == "/work/shop/.tranche"
+    assert settings("").storage == Storage("/work/shop", "/work/shop/.tranche/storage")
 
 
 def test_every_setting_is_read() -> None:
@@ -97,6 +100,19 @@ def test_a_target_overlays_state_spark_and_lakes() -> None:
     assert found.lakes["cold"].warehouse == "/work/shop/cold-dev"
     assert found.lakes["cold"].format == "delta"
     assert found.lakes["main"] == settings(FULL).lakes["main"]
+
+
+def test_files_lie_in_a_folder() -> None:
+    text = '[storage]\nfolder = "files"\n[targets.prod.storage]\nfolder = "/mnt/${STAGE}"\n'
+    assert settings(text).storage.folder == "/work/shop/files"
+    assert settings(text, "prod").storage.folder == "/mnt/prod"
+    with pytest.raises(ConfigError) as caught:
+        settings('[storage]\nfolder = "s3a://bucket/files"\n')
+    assert str(caught.value) == (
+        "tranche.toml:2: storage.folder is 's3a://bucket/files', and the files of s3:/// addresses"
+        " lie in a folder; give a folder, which may be one that is mounted; SQL reads"
+        " s3a://<bucket>/… as it is"
+    )
 
 
 def test_a_remote_of_a_target_replaces_the_master() -> None:
@@ -172,7 +188,7 @@ def test_relative_paths_start_at_the_project(warehouse: str, expected: str) -> N
         ("[project]\nname = \n", "tranche.toml:2: no valid TOML: "),
         ("name = 'x", "tranche.toml:1: no valid TOML: "),
         ("[projct]", "tranche.toml:1: unknown setting 'projct'; did you mean 'project'?"),
-        ("\n[zzz]", "tranche.toml:2: unknown setting 'zzz'; use project, state, spark, backfill, server, lakes, targets"),
+        ("\n[zzz]", "tranche.toml:2: unknown setting 'zzz'; use project, state, spark, backfill, server, storage, lakes, targets"),
         ("[project]\nnam = 'x'", "tranche.toml:2: unknown setting 'project.nam'; did you mean 'name'?"),
         ("project.nam = 'x'", "tranche.toml:1: unknown setting 'project.nam'; did you mean 'name'?"),
         ("[project]\nname = 5", "tranche.toml:2: project.name is 5; give a text in quotes"),
@@ -198,7 +214,7 @@ def test_relative_paths_start_at_the_project(warehouse: str, expected: str) -> N
         ("[lakes.a]\ncatalog = 'rest'", "tranche.toml:2: the catalog of lakes.a is no table of texts; write catalog = { type = \"rest\", uri = \"…\" }"),
         ("[lakes.a]\ncatalog = { type = 'zoo' }", "tranche.toml:2: unknown type 'zoo' of the catalog of lakes.a; use rest, hive, glue, jdbc, or leave catalog out for the embedded one"),
         ("targets = 5", "tranche.toml:1: targets is no table; write [targets.<name>.<table>]"),
-        ("[targets.dev.project]\nname = 'x'", "tranche.toml:1: unknown setting 'targets.dev.project'; use state, spark, lakes"),
+        ("[targets.dev.project]\nname = 'x'", "tranche.toml:1: unknown setting 'targets.dev.project'; use state, spark, storage, lakes"),
         ("[targets.dev.state]\nulr = 'x'", "tranche.toml:2: unknown setting 'targets.dev.state.ulr'; did you mean 'url'?"),
         ("[targets.dev.lakes.a]\nformt = 'x'", "tranche.toml:2: unknown setting 'targets.dev.lakes.a.formt'; did you mean 'format'?"),
     ],

@@ -46,7 +46,7 @@ def test_scripts_are_named_by_their_path(make: Make) -> None:
         {
             "b.sql": GOOD.format("b"),
             "deep/er/a.sql": GOOD.format("a"),
-            "p.py": "# pipeline\n# writes lake://main/p\n",
+            "p.py": "# pipeline\n# writes lake://main/p\ndef main(): ...\n",
             "helper.sql": "SELECT 1",
             "helper.py": "x = 1",
             "notes.txt": "-- pipeline",
@@ -127,7 +127,7 @@ def test_a_data_test_may_be_a_script(make: Make) -> None:
 
 
 def test_two_scripts_of_one_name(make: Make) -> None:
-    root = make({"a.sql": GOOD.format("a"), "a.py": "# pipeline\n# writes lake://main/b\n"})
+    root = make({"a.sql": GOOD.format("a"), "a.py": "# pipeline\ndef main(): ...\n"})
     assert faults(root) == [
         "pipelines/a.sql: the script 'a' is pipelines/a.py too; rename one of the two files"
     ]

@@ -189,7 +189,7 @@ def test_on(line: str, expected: object) -> None:
         ("", "'on' names nothing; write on <uri> or on schedule"),
         ("Mondays", "'Mondays' is no address; write lake://<lake>/<table>, file:///… or s3:///…"),
         ("lake://main/a lake://main/b", "unexpected 'lake://main/b' after 'on lake://main/a'; write one address a line; if this is prose, begin it with another word"),
-        ("http://x/y", "unknown scheme 'http://' in 'http://x/y'; use one of lake://, ducklake://, file://, s3://"),
+        ("http://x/y", "unknown scheme 'http://' in 'http://x/y'; use one of lake://, ducklake://, file://, s3://, job://"),
         ("lake://main", "'lake://main' names no table; write lake://<lake>/<table>"),
         ("s3://bucket/x", "'s3://bucket/x' names no file; write s3:///<path>, with three slashes"),
         ("lake://main/a mapp=all", "unknown option 'mapp' in 'on'; did you mean 'map'?"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from pyspark.sql import DataFrame, DataFrameWriterV2
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql.types import StructType
 
 from tranche.errors import SourceMissing
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
+from tranche.lakes.digest import Watch
 from tranche.lakes.iceberg import metadata, publishing, restoring
 from tranche.lakes.iceberg.layout import (
     LAYOUT,
@@ -33,10 +34,12 @@ from tranche.lakes.table import (
     Snapshot,
     Table,
     TableFacts,
+    Waiting,
     slice_condition,
 )
 from tranche.lakes.target import Target
 from tranche.lakes.tuning import in_few_words
+from tranche.model.asset import LakeTable
 from tranche.model.layout import SetLayout, Transform, canonical
 from tranche.model.snapshot import SeenSnapshot
 from tranche.model.strategy import Strategy
@@ -45,6 +48,24 @@ from tranche.script.binding import quoted, quoted_name
 
 _ORDERED = {"distribution-mode": "none"}
 _AS_THEY_COME = {"use-table-distribution-and-ordering": "false"}
+
+
+class _SideTable:
+    """Rows that wait in a table of their own."""
+
+    def __init__(self, session: SparkSession, address: LakeTable) -> None:
+        self.session = session
+        self.address = address
+
+    def put(self, rows: DataFrame) -> None:
+        metadata.make_namespace(self.session, self.address)
+        with_properties(rows.writeTo(quoted(self.address))).create()
+
+    def rows(self) -> DataFrame:
+        return self.session.table(quoted(self.address))
+
+    def drop(self) -> None:
+        self.session.sql(f"DROP TABLE IF EXISTS {quoted(self.address)} PURGE")
 
 
 class IcebergTable(Table):
@@ -101,16 +122,13 @@ class IcebergTable(Table):
 
     # How it is written
 
-    def prepare(self) -> None:
-        metadata.make_namespace(self.session, self.address)
-
     def check(self, strategy: Strategy, layout: Collection[Transform]) -> None:
         """It can do all of it."""
 
     def create(
         self, rows: DataFrame, target: Target, layout: tuple[Transform, ...] | None, commit: Commit
     ) -> None:
-        self.prepare()
+        metadata.make_namespace(self.session, self.address)
         fields = with_slice(layout or (), sliced=target.sliced)
         made = creation(fields, rows.columns)
         self.split = bool(layout)
@@ -173,20 +191,18 @@ class IcebergTable(Table):
             yield
 
     def made(
-        self, commit: Commit, target: Target, *, before: TableFacts | None, passed: int | None
+        self, commit: Commit, target: Target, *, before: TableFacts | None, watch: Watch | None
     ) -> Snapshot:
         found: Snapshot | None = None
         if before is not None and target.sliced and target.ranged:
             found = self._next_commit_of_keys(before, target, commit)
         elif before is not None:
-            found = self._next_commit(before, target, passed)
+            found = self._next_commit(before, target, watch)
         return found or self.staged(commit)
 
-    def put(self, rows: DataFrame) -> None:
-        with_properties(rows.writeTo(self.name)).create()
-
-    def drop(self) -> None:
-        self.session.sql(f"DROP TABLE IF EXISTS {self.name} PURGE")
+    def side(self, commit: Commit) -> Waiting:
+        address = self.beside(f"__tranche_{commit.attempt.id}").address
+        return _SideTable(self.session, address)
 
     def note(self, name: str, value: str) -> None:
         self.session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{name}' = '{value}')")
@@ -280,7 +296,7 @@ class IcebergTable(Table):
         return made.partitionedBy(*partition_columns(fields)) if fields else made
 
     def _next_commit(
-        self, before: TableFacts, target: Target, passed: int | None
+        self, before: TableFacts, target: Target, watch: Watch | None
     ) -> Snapshot | None:
         """The commit to one slice, if nobody else made one since.
 
@@ -288,13 +304,13 @@ class IcebergTable(Table):
         shuffled on that way can a task that is run again count them twice.
         """
         alone = target.sliced and not self.split
-        if before.snapshot is None or passed is None or not alone:
+        if before.snapshot is None or watch is None or not alone:
             return None
         found = metadata.only_commit_since(self.session, self.address, before.snapshot)
         if found is None:
             return None
         snapshot, at = found
-        return Snapshot(snapshot, before.snapshot, {ADDED: str(passed)}, at)
+        return Snapshot(snapshot, before.snapshot, {ADDED: str(watch.rows)}, at)
 
     def _next_commit_of_keys(
         self, before: TableFacts, target: Target, commit: Commit

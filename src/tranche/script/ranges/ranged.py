@@ -127,12 +127,18 @@ def key_type(script: Script) -> str | None:
 def only_key_by_key(script: Script) -> str | None:
     """Why the keys of a script are run one by one, as far as its text tells; None if they are not."""
     made = script.annotations.materialize
-    if script.query is None or made is None or not script.managed:
+    if script.code is not None and not script.code.takes_ranges:
+        return f"{script.code.function} takes one key; let it take partitions: list[str] instead"
+    if script.code is not None and script.code.takes_payload:
+        return "a payload is of one key"
+    if script.code is None and (script.query is None or made is None or not script.managed):
         return "it writes by itself"
     if any(asset in script.writes for asset in script.reads):
         return "it reads its own table, so that each key builds on the one before"
     if script.violation_queries:
         return "a data test by script looks at one slice"
+    if script.query is None:
+        return None
     typed = key_type(script)
     for statement in script.setup:
         if any(_is_key(part, typed) for part in _all_parts(statement)):

@@ -1,4 +1,4 @@
-"""Doubles for tests: an engine and a store in memory, with the contracts of the real ones."""
+"""An engine in memory, with the contract of the real one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from tranche.errors import NotBuiltYet, SourceMissing, UnknownSnapshot
+from tranche.jobs.declared import Task
 from tranche.model.asset import LakeTable
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
@@ -19,22 +20,28 @@ from tranche.model.run import Attempt
 from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
 from tranche.model.statement import Statement
 from tranche.ports import Maintained, Staged, Trial, Upkeep, Work, Written, WrittenKey
-from tranche.state.memory import MemoryStore
+from tranche.testing.kept import Kept, Record, Slices
+from tranche.testing.tasks import TaskTrial
 
-Record: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Callable[[Step], Sequence[Record]]
-Slices: TypeAlias = dict[str | None, tuple[Record, ...]]
 
 
 class MemoryEngine:
     """An engine that runs no SQL: a function per script says which rows its slice has.
 
+    Tasks of jobs are called themselves. A task that takes `spark` gets the session that is given.
+
     >>> engine = MemoryEngine({"orders": lambda step: [{"id": 1, "day": step.partition}]})
     """
 
-    def __init__(self, answers: Mapping[str, Answer] | None = None) -> None:
+    def __init__(self, answers: Mapping[str, Answer] | None = None, *, spark: Any = None) -> None:
         self.answers = dict(answers or {})
-        self.tables: dict[str, Slices] = {}
+        self.spark = spark
+        self.tasks: dict[str, Task] = {}
+        """The tasks of jobs, by the name of their script."""
+        self.kept = Kept()
+        """What tasks have returned."""
+        self.tables: dict[str, Slices] = self.kept.tables
         self.past: dict[str, list[tuple[SeenSnapshot, Slices]]] = {}
         """What each table was like after each run, by its fire time."""
         self.executed: list[Step] = []
@@ -50,7 +57,17 @@ class MemoryEngine:
     @contextmanager
     def attempt(self, work: Work) -> Iterator[Trial]:
         self.executed.append(work.step)
-        yield MemoryTrial(self, work)
+        name = work.step.script.name
+        if name in self.tasks and name not in self.answers:
+            yield TaskTrial(work, self.tasks, self.kept, self.spark)
+        else:
+            yield MemoryTrial(self, work)
+
+    def give(self, asset: str, rows: Any, *, partition: str | None = None) -> None:
+        """Says what is in a table that a task reads and no task of its job makes."""
+        keys = () if partition is None else (partition,)
+        slices = self.kept.split(rows, keys, None, asset)
+        self.kept.write(asset, rows, slices, keys, None)
 
     def recover(
         self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
@@ -164,6 +181,3 @@ def _as_rows(records: Sequence[Record], *, more: bool = False) -> Rows:
     names = tuple(records[0]) if records else ()
     columns = tuple((name, type(records[0][name]).__name__) for name in names)
     return Rows(columns, tuple(tuple(record[name] for name in names) for record in records), more)
-
-
-__all__ = ["MemoryEngine", "MemoryStore", "MemoryTrial"]

@@ -1,0 +1,1 @@
+"""Python steps: decorators, and what becomes of the functions that they mark."""

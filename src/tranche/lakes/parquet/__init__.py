@@ -1,0 +1,1 @@
+"""Tables that are folders of Parquet files."""

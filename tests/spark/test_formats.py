@@ -1,0 +1,214 @@
+"""Strategies × formats: each cell works for its whole life, or is refused with its sentence.
+
+What `docs/formats.md` says is what is found here: `TRANCHE_WRITE=1` writes it anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tranche.model.plan import SliceKey
+from tranche.run.attempts import StepResult
+from tranche.run.runner import run_plan
+from tranche.testing import MemoryStore
+
+if TYPE_CHECKING:
+    from .conftest import Bench
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+FORMATS = {"iceberg": "main", "delta": "delta", "parquet": "parquet"}
+STRATEGIES = {
+    "replace": "",
+    "merge": " key=id",
+    "append": " append",
+    "history": " key=id history",
+}
+UNITS = ("partition", "whole table")
+FIRST = datetime(2026, 5, 1, tzinfo=UTC)
+Rows = Mapping[int, str | None]
+OUTCOMES: dict[tuple[str, str, str], str] = {}
+
+
+@dataclass
+class Life:
+    """A table that is written again and again."""
+
+    bench: Bench
+    strategy: str
+    unit: str
+
+    @property
+    def sliced(self) -> bool:
+        return self.unit == "partition"
+
+    @property
+    def is_history(self) -> bool:
+        return "history" in self.strategy
+
+    def text(self, rows: Rows, test: str = "") -> str:
+        how = self.strategy + (" at=partition" if self.is_history and self.sliced else "")
+        values = ", ".join(
+            f"({n}, {'CAST(NULL AS STRING)' if v is None else repr(v)})" for n, v in rows.items()
+        )
+        given = values or "(1, 'x')"
+        where = "" if values else " WHERE false"
+        return (
+            "-- pipeline\n"
+            + ("-- partitioned daily\n" if self.sliced else "")
+            + f"-- materialize lake://main/@t{how}\n{test}"
+            + f"SELECT * FROM VALUES {given} AS v(id, name){where}"
+        )
+
+    def put(self, rows: Rows, day: int = 1, test: str = "") -> StepResult:
+        at = FIRST + timedelta(days=day)
+        how: dict[str, Any] = {"fire_time": at}
+        if self.sliced:
+            how["partition"] = self.key(day)
+        return self.bench.ran(self.text(rows, test), **how)[0]
+
+    def put_range(self, rows: Rows, days: tuple[int, ...], test: str = "") -> StepResult:
+        plan = self.bench.plan(self.text(rows, test), partition=self.key(days[0]))
+        (step,) = plan.steps
+        rule = step.script.partitioning
+        assert rule is not None
+        keys = [self.key(day) for day in days]
+        whole = replace(
+            step, slice=tuple(SliceKey(partition=key, ordinal=rule.ordinal(key)) for key in keys)
+        )
+        result = run_plan(
+            replace(plan, steps=(whole,)),
+            self.bench.engine,
+            MemoryStore(),
+            lambda: datetime.now(UTC),
+        )
+        return result.steps[0]
+
+    def key(self, day: int) -> str:
+        return (FIRST + timedelta(days=day)).date().isoformat()
+
+    def rows(self, day: int = 1) -> list[tuple[int, str | None]]:
+        """The rows of a slice; of a history those that are current."""
+        what = "@t_current" if self.is_history else "@t"
+        where = ""
+        if self.sliced and not self.is_history:
+            where = f" WHERE _tranche_partition = '{self.key(day)}'"
+        found = self.bench.sql(f"SELECT id, name FROM {what}{where}")
+        return sorted(((row["id"], row["name"]) for row in found), key=repr)
+
+
+def lived(life: Life) -> None:
+    """A first write, a second one, an empty one, one that fails its test, and a range."""
+    first = life.put({1: "a", 2: None})
+    assert first.record.status == "succeeded", first.record.error
+    assert life.rows() == [(1, "a"), (2, None)]
+    again = life.put({2: "b", 3: "c"}, 2)
+    assert again.record.status == "succeeded", again.record.error
+    if life.is_history:
+        assert life.rows() == [(1, "a"), (2, "b"), (3, "c")]
+        versions = life.bench.sql("SELECT id, name, is_current FROM @t WHERE id = 2")
+        assert {(row["name"], row["is_current"]) for row in versions} == {
+            (None, False),
+            ("b", True),
+        }
+    elif life.sliced:
+        assert (life.rows(1), life.rows(2)) == ([(1, "a"), (2, None)], [(2, "b"), (3, "c")])
+    after(life)
+    failing = life.put({7: "bad"}, 3, "-- data_test accepted_values id = 1,2,3,8\n")
+    before = life.rows(2)
+    assert failing.record.status == "failed" and "accepted_values" in str(failing.record.error)
+    assert life.rows(2) == before and (7, "bad") not in life.rows(3)
+    assert life.put({8: "good"}, 3, "-- data_test accepted_values id = 1,2,3,8\n").tests
+    assert (8, "good") in life.rows(3)
+    if life.sliced:
+        several = life.put_range({5: "e"}, (4, 5, 6))
+        assert several.record.status == "succeeded", several.record.error
+        assert [key.rows for key in several.keys] == [1, 1, 1]
+        assert all((5, "e") in life.rows(day) for day in (4, 5, 6))
+        tested = life.put_range({6: "f"}, (5, 6), "-- data_test not_null name\n")
+        assert tested.record.status == "succeeded", tested.record.error
+        assert (6, "f") in life.rows(5) and (5, "e") in life.rows(4)
+
+
+def after(life: Life) -> None:
+    """What the strategies do in their own ways with a slice that was there."""
+    before = life.rows(2)
+    done = life.put({3: "C"}, 2)
+    assert done.record.status == "succeeded", done.record.error
+    match life.strategy.split():
+        case []:
+            assert life.rows(2) == [(3, "C")]
+            assert life.put({}, 2).record.rows == 0
+            assert life.rows(2) == []
+        case ["append"]:
+            assert life.rows(2) == sorted([*before, (3, "C")], key=repr)
+        case ["key=id"]:
+            changed = [(n, "C" if n == 3 else v) for n, v in before]
+            assert life.rows(2) == sorted(changed, key=repr)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_cell(bench: Bench, format_: str, strategy: str, unit: str) -> None:
+    bench.lake = FORMATS[format_]
+    life = Life(bench, STRATEGIES[strategy], unit)
+    refused = REFUSED.get((format_, strategy))
+    if refused is None:
+        lived(life)
+        OUTCOMES[format_, strategy, unit] = "yes"
+        return
+    found = life.put({1: "a"})
+    assert found.record.status == "failed" and refused in str(found.record.error)
+    assert bench.tables() == []
+    OUTCOMES[format_, strategy, unit] = "no"
+
+
+REFUSED = {
+    ("parquet", "history"): "is to keep a history, and a Parquet table has no rows that change",
+}
+
+
+def test_the_page_says_what_was_found() -> None:
+    cells = [(f, s, u) for f in FORMATS for s in STRATEGIES for u in UNITS]
+    if set(cells) != set(OUTCOMES):
+        pytest.skip("not all cells were run")
+    table = matrix()
+    text = PAGE.read_text()
+    start, end = "<!-- matrix -->\n", "<!-- end of matrix -->"
+    written = text[: text.index(start) + len(start)] + table + text[text.index(end) :]
+    if os.environ.get("TRANCHE_WRITE"):
+        PAGE.write_text(written)
+    assert text == written, "run with TRANCHE_WRITE=1"
+
+
+def matrix() -> str:
+    lines = ["| strategy | unit | " + " | ".join(FORMATS) + " |", "|---|---|---|---|---|"]
+    for strategy in STRATEGIES:
+        for unit in UNITS:
+            cells = (OUTCOMES[format_, strategy, unit] for format_ in FORMATS)
+            lines.append(f"| {strategy} | {unit} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+OTHER = """\
+-- pipeline
+-- materialize lake://{}/copied
+SELECT id, upper(name) AS name FROM @t
+"""
+
+
+def test_a_step_may_read_one_format_and_write_another(bench: Bench) -> None:
+    Life(bench, "", "whole table").put({1: "a"})
+    for lake in ("delta", "parquet"):
+        address = f"{lake}.{bench.schema}.copied"
+        text = OTHER.replace("/copied", f"/{bench.schema}.copied").format(lake)
+        step, _ = bench.ran(text)
+        assert step.record.status == "succeeded", step.record.error
+        assert bench.sql(f"SELECT * FROM {address}") == [{"id": 1, "name": "A"}]
