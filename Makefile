@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test slow fault check bench lock format clean
+.PHONY: help demo test slow fault connect cluster check bench lock format clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -30,6 +30,14 @@ fault: $(READY) ## Kill runs at every point, and see that nothing is lost (slow)
 	@sh scripts/java
 	$(BIN)/python -m pytest -q tests/fault
 
+connect: $(READY) ## Run the end-to-end tests on a server of Spark Connect (slow)
+	@sh scripts/java
+	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark connect
+
+cluster: $(READY) ## Run the end-to-end tests on a cluster of two workers (slow)
+	@sh scripts/java
+	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark cluster
+
 check: $(READY) ## Lint, format, types, layers
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
@@ -41,7 +49,7 @@ bench: $(READY) ## Measure Tranche against hand-written Spark and print ratios
 	$(BIN)/python -m bench
 
 lock: $(READY) ## Resolve the dependencies anew
-	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra postgres --quiet \
+	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra connect --extra postgres --quiet \
 	    --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
 
 format: $(READY) ## Format the code and mend what ruff can

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -68,7 +69,7 @@ def engines(root: Path) -> Iterator[Callable[[str], SparkEngine]]:
             for other in open_.values():
                 other.close()
             open_.clear()
-            open_[settings] = SparkEngine(parse_settings(settings, root, None, {}))
+            open_[settings] = SparkEngine(parse_settings(settings, root, None, os.environ))
             open_[settings].start()
         return open_[settings]
 

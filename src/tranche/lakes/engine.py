@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from tranche.errors import EngineError
 from tranche.lakes.commit import Commit
 from tranche.lakes.copying import Copying
-from tranche.lakes.events import new_log
+from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.naming import named
@@ -63,7 +63,8 @@ class SparkEngine:
         keeps the classes that it loads, so that later starts are faster."""
         self._settings = settings
         self._debug = debug
-        self._log = new_log() if noting else None
+        # The log of a Spark that runs elsewhere lies there.
+        self._log = new_log() if noting and settings.spark.remote is None else None
         more = self._log.settings() if self._log is not None else None
         self._spark = Spark(settings, debug=debug, archiving=archiving, more=more)
         self._running: dict[str, SparkSession] = {}
@@ -88,7 +89,10 @@ class SparkEngine:
     @contextmanager
     def attempt(self, work: Work) -> Iterator[Trial]:
         sent: list[str] = []
-        with self._session(_zone(work.step), work.attempt.id, sent) as session:
+        with (
+            self._session(_zone(work.step), work.attempt.id, sent) as session,
+            self._spark.known_as(session, work.attempt.id),
+        ):
             trial = self._trial(session, work)
             try:
                 yield trial
@@ -123,6 +127,7 @@ class SparkEngine:
         self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
+            self._spark.end(session, attempt.id)
             return recovered(self._tables(session).of(table), keys, Commit(attempt))
 
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
@@ -169,11 +174,12 @@ class SparkEngine:
             _interrupt(session)
 
     def scan(self, step: Step) -> Scanned:
-        if self._log is None:
+        if self._log is None and self._settings.spark.remote is None:
             raise EngineError("this engine does not note what it reads", "open one that does")
         sent: list[str] = []
         with self._session(_zone(step), "scan", sent) as session:
-            found = scanned(unattempted(session, self._settings, step), self._log)
+            log = self._log or server_log(session)
+            found = scanned(unattempted(session, self._settings, step), log)
             sent += (statement.text for statement in found.statements)
             return found
 
@@ -199,8 +205,10 @@ class SparkEngine:
             session = self._spark.open(zone)
             with self._lock:
                 self._running[name] = session
+            is_clean = False
             try:
                 yield session
+                is_clean = leaves_no_trace(sent)
             except KeyboardInterrupt:
                 # The caller goes away, but Spark would work on and commit.
                 _interrupt(session)
@@ -208,8 +216,10 @@ class SparkEngine:
             finally:
                 with self._lock:
                     self._running.pop(name, None)
-            if leaves_no_trace(sent):
-                self._spark.give_back(session)
+                if is_clean:
+                    self._spark.give_back(session)
+                else:
+                    self._spark.let_go(session)
         except Exception as error:
             if not comes_from_spark(error):
                 raise

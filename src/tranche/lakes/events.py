@@ -1,7 +1,8 @@
 """What Spark writes down about a query while it runs it: its event log.
 
 Spark's log has each figure as it was counted, where Spark's pages have only texts for people, and
-it needs no port. It is local to the driver, which is ours.
+it needs no port. It is local to the driver, which is ours, unless Spark runs elsewhere: then it is
+whatever log the server keeps, if this machine can read it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from tranche.errors import EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SETTINGS: Mapping[str, str] = {
     "spark.eventLog.enabled": "true",
@@ -31,6 +36,8 @@ DESCRIPTIONS: Mapping[str, str] = {
 }
 """What a session needs so that Spark does not cut short what it says about a scan."""
 
+_FOLDER = "spark.eventLog.dir"
+_READABLE = ("spark.eventLog.enabled", "spark.eventLog.compress", "spark.eventLog.rolling.enabled")
 _PATIENCE = 60.0
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 _START, _UPDATE, _END, _DRIVER = (
@@ -103,11 +110,32 @@ def new_log() -> EventLog:
     return EventLog(Path(tempfile.mkdtemp(prefix="tranche-events-")))
 
 
-class EventLog:
-    """The log of one Spark application, in a folder of its own."""
+def server_log(session: SparkSession) -> EventLog:
+    """The log that the Spark of a session keeps by itself, where it runs."""
+    wanted = {name: SETTINGS[name] for name in _READABLE}
+    known = {name: session.conf.get(name, None) for name in wanted}
+    place = urlsplit(session.conf.get(_FOLDER, None) or "")
+    folder = Path(unquote(place.path))
+    if known != wanted or place.scheme not in ("", "file") or not folder.is_dir():
+        lines = "".join(f"\n  {name} {value}" for name, value in wanted.items())
+        raise EngineError(
+            "the Spark that runs elsewhere does not note what its queries read, or not where this"
+            " machine can read it",
+            f"run Spark here for this, with spark.master; or have the server started with{lines}"
+            f"\n  {_FOLDER} file:///<a folder that both have>",
+        )
+    return EventLog(folder, session.conf.get("spark.app.id"))
 
-    def __init__(self, folder: Path) -> None:
+
+class EventLog:
+    """The log of one Spark application.
+
+    The folder holds nothing else, unless the name of the application is given.
+    """
+
+    def __init__(self, folder: Path, application: str | None = None) -> None:
         self.folder = folder
+        self._application = application or ""
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -185,7 +213,7 @@ class EventLog:
 
     def _file(self) -> Path:
         for path in self.folder.iterdir():
-            if not path.name.startswith("."):
+            if not path.name.startswith(".") and path.name.startswith(self._application):
                 return path
         raise EngineError(
             "Spark has made no event log", f"see whether {self.folder} can be written"

@@ -35,6 +35,7 @@ _WRAPPING = re.compile(
     | Lost\ task\ [\d.]+\ in\ stage\ [\d.]+\ \(TID\ \d+\)\ \([^)]*\):
     | An\ exception\ was\ thrown\ from\ the\ Python\ worker\.\ Please\ see\ the\ stack\ trace\ below\.
     | Caused\ by:\ (?:[\w$]+\.)*(?P<cause>[\w$]+)(?::|\s*?(?:\n|$))
+    | \((?:[a-z]\w*\.)+(?P<remote>[A-Z][\w$]*)\)
     | (?:[a-z]\w*\.)+(?P<java>[A-Z][\w$]*(?:Exception|Error))(?::|\s*?(?:\n|$))
     )\s*""",
     re.VERBOSE,
@@ -60,6 +61,9 @@ _PASSING = (
     "FetchFailed",
 )
 """What comes from a disk, a network or a lost worker, and may pass."""
+_LOST_SESSION = ("INVALID_HANDLE.", "NO_ACTIVE_SESSION")
+"""How the conditions begin of a server that does not know its client any more."""
+_OTHER_SERVER = "incorrect server side session identifier"
 _LONGEST = 600
 
 
@@ -75,7 +79,7 @@ def explained(
     error: Exception, *, path: str | None = None, line: int = 1, secrets: Iterable[str] = ()
 ) -> TrancheError:
     """What went wrong, in one sentence, located in the user's script where Spark says where."""
-    text = str(error)
+    text = _text(error)
     condition = error.getCondition() if isinstance(error, PySparkException) else None
     failure = _classified(error, condition, text, path)
     failure.what = scrubbed(failure.what, secrets)
@@ -89,9 +93,9 @@ def _classified(
     if condition in _CANCELLED or "cancelled as part of" in text:
         return Cancelled("stopped by the user")
     if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
-        gone = EngineUnavailable("Spark has ended", "see .tranche/spark.log, and run again")
-        gone.transient = True
-        return gone
+        return _gone("Spark has ended", "see .tranche/spark.log, and run again")
+    if _is_unconnected(error, condition, text):
+        return _gone("the connection to Spark was lost", "see that its server runs, and run again")
     if _UNKNOWN in text:
         return CommitUnknown("the catalog did not say whether the commit arrived", "run it again")
     if any(name in text for name in _LOST):
@@ -114,6 +118,29 @@ def _classified(
     failure = StatementFailed(_sentence(text))
     failure.transient = any(name in text for name in _PASSING)
     return failure
+
+
+def _text(error: Exception) -> str:
+    """All that an exception says; one of Spark Connect has the trace of the server beside it."""
+    text = str(error)
+    trace = getattr(error, "getStackTrace", lambda: None)()
+    return text if trace is None or trace in text else f"{text}\n{trace}"
+
+
+def _is_unconnected(error: Exception, condition: str | None, text: str) -> bool:
+    """Whether a server of Spark Connect is gone, or has started anew."""
+    status = getattr(error, "getGrpcStatusCode", lambda: None)()
+    return (
+        getattr(status, "name", None) == "UNAVAILABLE"
+        or (condition or "").startswith(_LOST_SESSION)
+        or _OTHER_SERVER in text
+    )
+
+
+def _gone(what: str, remedy: str) -> EngineUnavailable:
+    gone = EngineUnavailable(what, remedy)
+    gone.transient = True
+    return gone
 
 
 def _place(text: str, path: str | None, line: int) -> Place | None:
@@ -152,7 +179,7 @@ def _unwrapped(part: str) -> tuple[str, str]:
     words = part[: frames.start()] if frames else part
     name = ""
     while found := _WRAPPING.match(words):
-        name = found["cause"] or found["java"] or name
+        name = found["cause"] or found["java"] or found["remote"] or name
         words = words[found.end() :]
     if words.startswith(_TRACEBACK):
         below = words.rpartition(_TRACEBACK)[2].splitlines()

@@ -38,10 +38,12 @@ def _of_another(session: SparkSession, rows: DataFrame) -> DataFrame:
     name = f"tranche_{uuid.uuid4().hex}"
     rows.createGlobalTempView(name)
     try:
-        # Spark looks up the name again when a frame that is nothing but a table is written.
-        return session.table(f"global_temp.{name}").select("*")
+        # A view of the attempt's own: a frame of Spark Connect looks up its names again and again.
+        session.table(f"global_temp.{name}").createTempView(name)
     finally:
         rows.sparkSession.catalog.dropGlobalTempView(name)
+    # Spark looks up the name again when a frame that is nothing but a table is written.
+    return session.table(name).select("*")
 
 
 def _is(given: object, module: str, name: str) -> bool:

@@ -15,22 +15,39 @@ from filelock import FileLock
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from tranche.errors import ConfigError, EngineUnavailable, NotBuiltYet, Place
+from tranche.errors import ConfigError, EngineUnavailable, Place
 from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
 from tranche.lakes.failures import comes_from_spark
 from tranche.lakes.jars import DELTA, SHIPPED, JarCache
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts
+from tranche.lakes.remote import Remote
+from tranche.lakes.remote_settings import EXTENSIONS
 from tranche.lakes.sessions import Sessions
 from tranche.model.project import Settings
 
 _OLDEST_JAVA = 17
 _LARGEST_LOG = 20_000_000
+_LOUD = (
+    "SQLQueryContextLogger",
+    "DataFrameQueryContextLogger",
+    "py4j",
+    "pyspark.sql.connect.logging",
+)
 _REQUIRED = {
     # Otherwise Spark replaces ${…} inside the literals of scripts.
     "spark.sql.variable.substitute": "false",
     # Otherwise Spark cuts 1.5 down to 1 to fit a column of whole numbers.
     "spark.sql.storeAssignmentPolicy": "STRICT",
+}
+_DEFAULTS = {
+    # Otherwise whatever is kept in memory has 200 parts, however small it is.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+_REQUIRED_ELSEWHERE = {
+    # What went wrong is told from the classes in it.
+    "spark.sql.connect.serverStacktrace.enabled": "true",
 }
 
 
@@ -54,8 +71,11 @@ class Spark:
         self._root: SparkSession | None = None
         self._owned = False
         """Whether it was started here, and is to be stopped here."""
+        remote = settings.spark.remote
+        self._remote = None if remote is None else Remote(settings, remote)
+        """The Spark that runs elsewhere, if it does."""
         self._lock = threading.Lock()
-        self._sessions = self._new_sessions()
+        self._sessions = Sessions(self._new_session)
 
     def open(self, time_zone: str = "UTC") -> SparkSession:
         """A session with its own settings, temporary views and time zone."""
@@ -65,8 +85,33 @@ class Spark:
         """Somebody else may have it now."""
         self._sessions.give_back(session)
 
+    def let_go(self, session: SparkSession) -> None:
+        """Nobody may have it again."""
+        if self._remote is not None:
+            self._remote.let_go(session)
+
+    @contextmanager
+    def known_as(self, session: SparkSession, attempt: str) -> Iterator[None]:
+        """A session that is at work for an attempt, and can be found should this process end."""
+        if self._remote is None:
+            # Spark would end with it.
+            yield
+            return
+        self._remote.note(session, attempt)
+        try:
+            yield
+        finally:
+            self._remote.forget(session, attempt)
+
+    def end(self, session: SparkSession, attempt: str) -> None:
+        """Stops what is left of an attempt of another process, which is gone."""
+        if self._remote is not None:
+            self._remote.end(session, attempt)
+
     def is_up(self) -> bool:
         """Whether it was started, and answers."""
+        if self._remote is not None:
+            return self._remote.is_up()
         if self._root is None:
             return False
         try:
@@ -77,6 +122,8 @@ class Spark:
             return False
 
     def close(self) -> None:
+        if self._remote is not None:
+            self._remote.close(self._sessions.settled())
         if self._root is not None and self._owned:
             try:
                 self._root.stop()
@@ -86,10 +133,19 @@ class Spark:
                     raise
                 _forget_the_dead()
         self._root = None
-        self._sessions = self._new_sessions()
+        self._sessions = Sessions(self._new_session)
 
-    def _new_sessions(self) -> Sessions:
-        return Sessions(lambda: self._started().newSession())
+    def _new_session(self) -> SparkSession:
+        """A new one; Spark starts with the first."""
+        if self._remote is None:
+            return self._started().newSession()
+        with self._lock:
+            if not self._remote.is_connected:
+                self._hush()
+                chosen = {**_DEFAULTS, **self._settings.spark.conf}
+                required = {**self._required(), **_REQUIRED_ELSEWHERE}
+                self._remote.connect(required, chosen)
+        return self._remote.session()
 
     @property
     def log(self) -> Path:
@@ -107,8 +163,8 @@ class Spark:
     def _joined(self, running: SparkSession) -> SparkSession:
         """The Spark that this process has already, if it knows the project's lakes."""
         conf = lake_conf(self._settings)
-        extensions = conf.pop("spark.sql.extensions").split(",")
-        known = (running.conf.get("spark.sql.extensions", "") or "").split(",")
+        extensions = conf.pop(EXTENSIONS).split(",")
+        known = (running.conf.get(EXTENSIONS, "") or "").split(",")
         if set(extensions) <= set(known) and all(
             running.conf.get(name, None) == value for name, value in conf.items()
         ):
@@ -119,10 +175,6 @@ class Spark:
         )
 
     def _start(self) -> SparkSession:
-        if self._settings.spark.remote is not None:
-            raise NotBuiltYet(
-                "spark.remote cannot be used yet", "set spark.master in tranche.toml for now"
-            )
         conf = self._conf()
         check_java()
         conf |= ClassArchive().settings(conf, make=self._archiving)
@@ -135,11 +187,14 @@ class Spark:
                 "check the permissions of the project folder",
             ) from None
         session = self._with_jars(conf)
-        if not self._debug:
-            # These repeat every failure on standard error, with tracebacks; our words are enough.
-            for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
-                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        self._hush()
         return session
+
+    def _hush(self) -> None:
+        """Some repeat every failure on standard error, with tracebacks; our words are enough."""
+        if not self._debug:
+            for name in _LOUD:
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
     def _with_jars(self, conf: dict[str, str]) -> SparkSession:
         more = [package for package in conf.pop("spark.jars.packages", "").split(",") if package]
@@ -194,31 +249,32 @@ class Spark:
 
     def _conf(self) -> dict[str, str]:
         """Defaults, then what the user sets, then what must hold."""
-        given = dict(self._settings.spark.conf)
+        given = self._settings.spark.conf
+        return {**self._base_conf(), **given, **self._required(), **self._more}
+
+    def _required(self) -> dict[str, str]:
+        """What must hold, whatever the user sets."""
+        given = self._settings.spark.conf
         required = {**_REQUIRED, **lake_conf(self._settings)}
-        required["spark.sql.extensions"] = joined(
-            required["spark.sql.extensions"], given.pop("spark.sql.extensions", "")
-        )
+        required[EXTENSIONS] = joined(required[EXTENSIONS], given.get(EXTENSIONS, ""))
         for name, value in given.items():
-            if name in required and required[name] != value:
+            if name in required and name != EXTENSIONS and required[name] != value:
                 raise ConfigError(
                     f"spark.conf sets {name} to {value!r}, and Tranche needs {required[name]!r}",
                     "leave it out",
                     place=Place("tranche.toml"),
                 )
-        return {**self._base_conf(), **given, **required, **self._more}
+        return required
 
     def _base_conf(self) -> dict[str, str]:
         conf = {
+            **_DEFAULTS,
             "spark.app.name": f"tranche {self._settings.name}",
             "spark.master": self._settings.spark.master,
             "spark.driver.memory": _driver_memory(),
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.catalogImplementation": "in-memory",
-            # Otherwise whatever is kept in memory has 200 parts, however small it is.
-            "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-            "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{self._settings.home}/spark-warehouse",
         }
         if DELTA in packages(self._settings):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 
 TIDYING = "tranche-tidying"
 """The name of the threads in which sessions are made what they were."""
+_PATIENCE = 2.0
 _ZONE = "spark.sql.session.timeZone"
 _VIEWS = "SHOW VIEWS IN spark_catalog.default"
 _HIDDEN = "*********(redacted)"
@@ -36,6 +38,7 @@ class Sessions:
     def __init__(self, make: Callable[[], SparkSession]) -> None:
         self._make = make
         self._free: list[SparkSession] = []
+        self._tidying: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._first: dict[str, str] | None = None
         """The settings of a new session."""
@@ -52,7 +55,19 @@ class Sessions:
 
     def give_back(self, session: SparkSession) -> None:
         """It can be had again once it is as it was; nobody waits for that."""
-        threading.Thread(target=self._tidy, args=(session,), name=TIDYING, daemon=True).start()
+        tidying = threading.Thread(target=self._tidy, args=(session,), name=TIDYING, daemon=True)
+        with self._lock:
+            tidying.start()
+            self._tidying = [*(each for each in self._tidying if each.is_alive()), tidying]
+
+    def settled(self) -> list[SparkSession]:
+        """Those that nobody has, once what was given back is tidied, if that is soon."""
+        deadline = time.monotonic() + _PATIENCE
+        for tidying in list(self._tidying):
+            tidying.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            free, self._free = self._free, []
+        return free
 
     def _tidy(self, session: SparkSession) -> None:
         # Spark may be ending meanwhile. A session that cannot be tidied is not used again.

@@ -31,7 +31,7 @@ class SparkSettings:
     """How to reach Spark."""
 
     master: str = "local[*]"
-    remote: str | None = None
+    remote: str | None = field(default=None, repr=False)
     conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -39,7 +39,10 @@ _SETTING = re.compile(
 )
 _PART = re.compile(r"\"[^\"]*\"|'[^']*'|[\w-]+")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_CONNECT = re.compile(r"sc://([^/;\s:@\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?(/(;[^=;\s]+=[^=;\s]*)*)?")
 _CATALOGS = ("rest", "hive", "glue", "jdbc")
+_SPARK_VARIABLES = {"master": "TRANCHE_SPARK_MASTER", "remote": "TRANCHE_SPARK_REMOTE"}
+"""What the environment may say instead of the file: on another machine, Spark is elsewhere."""
 
 
 def find_root(start: Path) -> Path:
@@ -224,13 +227,36 @@ class _Reader:
 
     def spark(self, tables: dict[str, Any]) -> SparkSettings:
         table = self.table(tables, "spark")
+        given = {
+            name: self.environ[variable]
+            for name, variable in _SPARK_VARIABLES.items()
+            if self.environ.get(variable)
+        }
+        if len(given) > 1:
+            both = " and ".join(_SPARK_VARIABLES.values())
+            raise ConfigError(f"{both} are both set", "set one of them")
+        if given:
+            table = {**_without(table, _SPARK_VARIABLES), **given}
         if "master" in table and "remote" in table:
             raise self.error("spark has a master and a remote", "keep one of them", "spark.remote")
         return SparkSettings(
             master=self.string(table, "spark.master", "local[*]"),
-            remote=self.string(table, "spark.remote", "") if "remote" in table else None,
+            remote=self.remote(table) if "remote" in table else None,
             conf=self.conf(table),
         )
+
+    def remote(self, table: dict[str, Any]) -> str:
+        given = self.environ.get(_SPARK_VARIABLES["remote"])
+        name = _SPARK_VARIABLES["remote"] if given else "spark.remote"
+        remote = self.string(table, "spark.remote", "")
+        # It may hold a token, and is not shown.
+        if not _CONNECT.fullmatch(remote):
+            raise self.error(
+                f"{name} is no address of Spark Connect",
+                "write it as sc://spark.example.com:15002, with ;name=value after a slash",
+                name,
+            )
+        return remote
 
     def conf(self, table: dict[str, Any]) -> dict[str, str]:
         flat = {}
@@ -350,8 +376,11 @@ def _without_other_spark(base: dict[str, Any], overlay: dict[str, Any]) -> dict[
     chosen, old = overlay.get("spark", {}), base.get("spark", {})
     if not isinstance(old, dict) or not {"master", "remote"} & chosen.keys():
         return base
-    kept = {name: value for name, value in old.items() if name not in ("master", "remote")}
-    return {**base, "spark": kept}
+    return {**base, "spark": _without(old, ("master", "remote"))}
+
+
+def _without(table: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name not in names}
 
 
 def _merged(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from typing import get_args
 import pytest
 from pages import Block, blocks, page
 
-from tranche.lakes.jars import cache_folder
+from tranche.lakes.catalogs import lake_conf
+from tranche.lakes.jars import ICEBERG, SQLITE, cache_folder
 from tranche.model.project import LakeFormat
-from tranche.project.config import _CATALOGS, _TABLES, _TOP, parse_settings
+from tranche.project.config import _CATALOGS, _SPARK_VARIABLES, _TABLES, _TOP, parse_settings
 
 PAGE = "docs/settings.md"
 _ROOT = Path("/projects/shop")
-_VARIABLES = {"STATE_PASSWORD": "secret", "CATALOG_TOKEN": "secret"}
+_VARIABLES = {"STATE_PASSWORD": "secret", "CATALOG_TOKEN": "secret", "SPARK_TOKEN": "secret"}
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,18 @@ def test_the_cache_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRANCHE_CACHE", "/cache")
     assert cache_folder() == Path("/cache")
     assert "`TRANCHE_CACHE`" in page(PAGE)
+
+
+def test_the_variables_of_spark_are_named() -> None:
+    for variable in _SPARK_VARIABLES.values():
+        assert f"`{variable}`" in page(PAGE)
+
+
+def test_the_guide_to_clusters() -> None:
+    name = "docs/guides/cluster.md"
+    [block] = blocks(name, "toml")
+    found = parse_settings(block.text, _ROOT, "prod", _VARIABLES)
+    assert found.spark.remote == "sc://spark.example.com:15002/;use_ssl=true;token=secret"
+    extensions = lake_conf(found)["spark.sql.extensions"]
+    for words in (ICEBERG, SQLITE.rpartition(":")[0], f"spark.sql.extensions={extensions}"):
+        assert words in page(name)

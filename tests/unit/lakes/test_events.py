@@ -10,7 +10,7 @@ import pytest
 
 from tranche.errors import EngineError
 from tranche.lakes import events
-from tranche.lakes.events import EventLog, Node
+from tranche.lakes.events import SETTINGS, EventLog, Node, server_log
 
 SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
@@ -184,3 +184,32 @@ def test_events_that_were_dropped_are_noticed(
     (tmp_path / "app.inprogress").unlink()
     with pytest.raises(EngineError, match="no event log"):
         log.mark()
+
+
+class Conf:
+    """What a session of a server says of its settings."""
+
+    def __init__(self, known: dict[str, str]) -> None:
+        self.conf = self
+        self.known = known
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        return self.known.get(name, default)
+
+
+def test_the_log_of_a_server(tmp_path: Path) -> None:
+    (tmp_path / "app-1").write_text("")
+    (tmp_path / "app-2.inprogress").write_text("12345")
+    known = {
+        **SETTINGS,
+        "spark.eventLog.dir": tmp_path.as_uri(),
+        "spark.app.id": "app-2",
+    }
+    assert server_log(Conf(known)).mark() == 5
+    for name, value in {
+        "spark.eventLog.enabled": "false",
+        "spark.eventLog.compress": "true",
+        "spark.eventLog.dir": "s3a://bucket/events",
+    }.items():
+        with pytest.raises(EngineError, match="or have the server started with"):
+            server_log(Conf({**known, name: value}))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from grpc import StatusCode
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, PySparkAssertionError, PySparkException
+from pyspark.errors.exceptions import connect
 
 from tranche.errors import (
     Cancelled,
@@ -50,6 +52,74 @@ def test_kinds(error: Exception, kind: type[Exception], transient: bool) -> None
     failure = explained(error)
     assert type(failure) is kind
     assert failure.transient is transient
+
+
+TRACE = """org.apache.spark.SparkException
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.writingJobFailedError(x.scala:1)
+Caused by: org.apache.iceberg.exceptions.CommitFailedException: Cannot commit
+\tat org.apache.iceberg.jdbc.JdbcTableOperations.doCommit(x.java:1)"""
+GONE = (
+    "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNAVAILABLE\n\tdetails ="
+    ' "failed to connect to all addresses"\n>'
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "transient"),
+    [
+        (
+            connect.SparkConnectGrpcException(GONE, grpc_status_code=StatusCode.UNAVAILABLE),
+            EngineUnavailable,
+            True,
+        ),
+        (
+            connect.SparkConnectGrpcException(
+                "The handle is invalid", errorClass="INVALID_HANDLE.SESSION_CHANGED"
+            ),
+            EngineUnavailable,
+            True,
+        ),
+        (
+            PySparkAssertionError("Received incorrect server side session identifier for request"),
+            EngineUnavailable,
+            True,
+        ),
+        (
+            connect.SparkConnectGrpcException("Operation", errorClass="OPERATION_CANCELED"),
+            Cancelled,
+            False,
+        ),
+        (connect.AnalysisException("no such function"), StatementRejected, False),
+        (
+            connect.SparkException("Writing job aborted", server_stacktrace=TRACE),
+            CommitLost,
+            True,
+        ),
+    ],
+)
+def test_kinds_of_spark_connect(error: Exception, kind: type[Exception], transient: bool) -> None:
+    assert comes_from_spark(error)
+    failure = explained(error)
+    assert type(failure) is kind
+    assert failure.transient is transient
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_sentences_of_spark_connect(shown: bool) -> None:
+    """Whether the server's trace is part of the message is one of its settings."""
+    trace = f"org.apache.spark.SparkException{AT_TASK}Caused by: {CAST}{AT_TASK}"
+    error = connect.SparkException(
+        f"{LOST_TASK}{CAST}", server_stacktrace=trace, display_server_stacktrace=shown
+    )
+    expected = 'The value \'two\' of the type "STRING" cannot be cast to "BIGINT"'
+    assert str(explained(error)).startswith(expected)
+    unknown = connect.UnknownException(
+        "the disk is full",
+        reason="java.lang.IllegalStateException",
+        server_stacktrace=f"java.lang.IllegalStateException{AT_TASK}",
+        display_server_stacktrace=shown,
+    )
+    assert str(explained(unknown)) == "the disk is full"
 
 
 def test_codes_and_classes_are_left_out() -> None:

@@ -122,6 +122,52 @@ def test_a_remote_of_a_target_replaces_the_master() -> None:
 
 
 @pytest.mark.parametrize(
+    "remote",
+    [
+        "sc://spark.example.com",
+        "sc://127.0.0.1:15002/",
+        "sc://[::1]:15002",
+        "sc://h:443/;use_ssl=true;token=abcdef",
+    ],
+)
+def test_addresses_of_spark_connect(remote: str) -> None:
+    found = settings(f'[spark]\nremote = "{remote}"')
+    assert found.spark.remote == remote
+    assert "abcdef" not in repr(found)
+    assert ("abcdef" in found.secrets) == ("token" in remote)
+
+
+def test_the_environment_says_where_spark_is() -> None:
+    text = '[spark]\nremote = "sc://h"\n[spark.conf]\n"spark.x" = 1\n'
+    here = parse_settings(text, ROOT, None, {"TRANCHE_SPARK_MASTER": "local[2]"})
+    assert (here.spark.master, here.spark.remote) == ("local[2]", None)
+    assert here.spark.conf == {"spark.x": "1"}
+    there = parse_settings("", ROOT, None, {"TRANCHE_SPARK_REMOTE": "sc://other"})
+    assert there.spark.remote == "sc://other"
+    unset = parse_settings(text, ROOT, None, {"TRANCHE_SPARK_REMOTE": ""})
+    assert unset.spark.remote == "sc://h"
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        (
+            {"TRANCHE_SPARK_MASTER": "local", "TRANCHE_SPARK_REMOTE": "sc://h"},
+            "TRANCHE_SPARK_MASTER and TRANCHE_SPARK_REMOTE are both set; set one of them",
+        ),
+        (
+            {"TRANCHE_SPARK_REMOTE": "h"},
+            "tranche.toml: TRANCHE_SPARK_REMOTE is no address of Spark Connect; write it as",
+        ),
+    ],
+)
+def test_what_the_environment_says_is_checked(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_settings("", ROOT, None, environ)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
     ("warehouse", "expected"),
     [
         ("w", "/work/shop/w"),
@@ -151,6 +197,8 @@ def test_relative_paths_start_at_the_project(warehouse: str, expected: str) -> N
         ("[project]\nlake = 'cold'", "tranche.toml:2: the default lake 'cold' is not declared; use main"),
         ("[state]\nurl = '${NOPE}'", "tranche.toml:2: state.url uses the environment variable 'NOPE', which is not set; set it, as in export NOPE=…"),
         ("[spark]\nmaster = 'a'\nremote = 'b'", "tranche.toml:3: spark has a master and a remote; keep one of them"),
+        ("[spark]\nremote = 'host:15002'", "tranche.toml:2: spark.remote is no address of Spark Connect; write it as sc://spark.example.com:15002"),
+        ("[spark]\nremote = 'sc://h;token=abcdef'", "tranche.toml:2: spark.remote is no address of Spark Connect; write it as"),
         ("[spark]\nconf = 5", "tranche.toml:2: spark.conf is no table; write [spark.conf]"),
         ("[spark.conf]\nui = true", "tranche.toml:2: spark.conf holds 'ui'; its settings begin with 'spark.'"),
         ("[spark.conf]\n'spark.x' = [1]", "tranche.toml:2: spark.conf.spark.x is [1]; give a text, a number, true or false"),
