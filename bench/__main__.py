@@ -21,6 +21,7 @@ from bench import (
     serving,
     small_slice,
     strategies,
+    tasks,
     triggers,
 )
 from bench.figure import Figure
@@ -34,6 +35,7 @@ PARTS = {
     "ledger": ledger.measure,
     "triggers": triggers.measure,
     "serving": serving.measure,
+    "tasks": tasks.measure,
 }
 
 

@@ -20,6 +20,7 @@ from pyspark.sql.functions import partitioning
 
 from bench.figure import Figure
 from bench.opened import Opened, opened
+from bench.timing import ratio, rounds
 from tranche import service
 from tranche.lakes.execution import Execution
 from tranche.lakes.ranging import bytes_read
@@ -99,7 +100,7 @@ class Bench:
             "run": lambda: self.backfill(f"year_{rows}", days),
             "tested": lambda: self.backfill(f"tested_{rows}", days),
         }
-        times = self.rounds(acts, 3, 7)
+        times = rounds(acts, 3, 7)
         hand = statistics.median(times["hand"])
         of = f"{rows:,} rows, {DAYS} days"
         yield Figure(f"backfill, {of}, hand-written", hand, "s")
@@ -126,7 +127,7 @@ class Bench:
             "run": lambda: self.backfill("week", days),
         }
         # Short enough that a session which is not warm yet would be most of what is measured.
-        times = self.rounds(acts, 20, 25)
+        times = rounds(acts, 20, 25)
         hand = statistics.median(times["hand"])
         yield Figure("backfill, 7 of 3,650 days, hand-written", hand, "s")
         yield Figure(
@@ -241,25 +242,7 @@ class Bench:
             times.append(time.perf_counter() - began)
         return min(times[1:])
 
-    def rounds(
-        self, acts: dict[str, Callable[[], object]], warm_up: int, rounds: int
-    ) -> dict[str, list[float]]:
-        times: dict[str, list[float]] = {name: [] for name in acts}
-        order = list(acts)
-        for number in range(warm_up + rounds):
-            order.append(order.pop(0))
-            for name in order:
-                began = time.perf_counter()
-                acts[name]()
-                if number >= warm_up:
-                    times[name].append(time.perf_counter() - began)
-        return times
-
 
 def by_hand(source: str, days: list[str]) -> str:
     after = str(date.fromisoformat(days[-1]) + timedelta(1))
     return BY_HAND.format(source=source, first=days[0], after=after)
-
-
-def ratio(times: dict[str, list[float]], name: str) -> float:
-    return statistics.median(b / a for a, b in zip(times["hand"], times[name], strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +27,12 @@ class Opened:
 
 
 @contextmanager
-def opened() -> Iterator[Opened]:
-    """A folder with nothing in it yet, which is removed in the end."""
+def opened(files: Mapping[str, str] | None = None) -> Iterator[Opened]:
+    """A folder with these files in it, which is removed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="tranche-bench-"))
     (folder / "pipelines").mkdir()
+    for name, text in (files or {}).items():
+        (folder / name).write_text(text)
     try:
         project = service.open_project(folder)
         with (
