@@ -268,3 +268,38 @@ def copied(bench: Bench, store: MemoryStore, source: LakeTable, table: LakeTable
     project = Project(settings=bench.engine._settings, scripts=())
     plan = copy_plan(project, source, table, datetime.now(UTC))
     return run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+
+
+SUMMED = """\
+-- pipeline
+-- partitioned daily
+-- materialize lake://main/@summed
+-- data_test not_null total
+-- $least (int) = 0
+SELECT region, sum(n) AS total FROM @events
+WHERE day = '{partition}' AND n >= $least GROUP BY region
+"""
+
+
+@pytest.mark.parametrize("lake", LAKES)
+def test_keys_and_arguments_are_bound_in_every_format(bench: Bench, lake: str) -> None:
+    """For one key and for a range, which is one query over all of them."""
+    bench.lake = lake
+    events = Life(bench, "", "whole table")
+    text = events.text({1: "x"}).partition("SELECT")[0].replace("@t", "@events")
+    rows = "('2026-05-02', 'eu', 1), ('2026-05-03', 'eu', 2), ('2026-05-03', \"it's\", 3)"
+    made, _ = bench.ran(f"{text}SELECT * FROM VALUES {rows} AS v(day, region, n)")
+    assert made.record.status == "succeeded", made.record.error
+    life = Life(bench, "", "partition")
+    one, _ = bench.ran(SUMMED, partition=life.key(1))
+    assert (one.record.status, one.record.rows) == ("succeeded", 1), one.record.error
+    life.text = lambda rows, test="": SUMMED  # type: ignore[method-assign, assignment]
+    several = life.put_range({}, (1, 2, 3))
+    assert several.record.status == "succeeded", several.record.error
+    assert [key.rows for key in several.keys] == [1, 2, 0] and several.separate is None
+    found = bench.sql("SELECT region, total, _tranche_partition FROM @summed ORDER BY total")
+    assert [tuple(row.values()) for row in found] == [
+        ("eu", 1, life.key(1)),
+        ("eu", 2, life.key(2)),
+        ("it's", 3, life.key(2)),
+    ]
