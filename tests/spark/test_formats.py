@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tranche.errors import UnknownSnapshot
 from tranche.model.asset import LakeTable
 from tranche.model.plan import SliceKey
 from tranche.model.project import Project
-from tranche.planning.given import copy_plan
+from tranche.planning.given import copy_plan, rollback_plan
+from tranche.ports import Upkeep
 from tranche.run.attempts import StepResult
 from tranche.run.runner import RunResult, run_plan
 from tranche.testing import MemoryStore
@@ -303,3 +305,102 @@ def test_keys_and_arguments_are_bound_in_every_format(bench: Bench, lake: str) -
         ("eu", 2, life.key(2)),
         ("it's", 3, life.key(2)),
     ]
+
+
+class TestPast:
+    def test_delta_is_read_as_it_was_and_goes_back(self, bench: Bench) -> None:
+        bench.lake = "delta"
+        life, table = Life(bench, "", "partition"), LakeTable("delta", "t", bench.schema)
+        store = MemoryStore()
+        for day, rows in ((1, {1: "a"}), (2, {2: "b"}), (1, {1: "A"})):
+            bench.ran(life.text(rows), store, partition=life.key(day))
+        seen = bench.engine.snapshots(table, limit=10).snapshots
+        assert [each.partition for each in seen] == [life.key(1), life.key(2), life.key(1)]
+        then = bench.engine.preview(table, None, limit=9, snapshot=seen[1].id)
+        assert sorted(row["name"] for row in then.rows.records()) == ["a", "b"]
+        project = Project(settings=bench.engine._settings, scripts=())
+        plan = rollback_plan(project, table, seen[1].id, datetime.now(UTC))
+        result = run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+        assert result.status == "succeeded", result.steps[0].record.error
+        assert (life.rows(1), life.rows(2)) == ([(1, "a")], [(2, "b")])
+        state = store.partition(str(table), life.key(1))
+        assert state is not None and (state.rows, state.run) == (1, result.id)
+
+    def test_parquet_has_no_past(self, bench: Bench) -> None:
+        bench.lake = "parquet"
+        life, table = Life(bench, "", "partition"), LakeTable("parquet", "t", bench.schema)
+        for rows in ({1: "a"}, {1: "b"}):
+            life.put(rows)
+        assert [each.id for each in bench.engine.snapshots(table, limit=9).snapshots] == ["2", "1"]
+        with pytest.raises(UnknownSnapshot, match="is a Parquet table and has no past"):
+            bench.engine.preview(table, None, limit=9, snapshot="1")
+        project = Project(settings=bench.engine._settings, scripts=())
+        plan = rollback_plan(project, table, "1", datetime.now(UTC))
+        result = run_plan(plan, bench.engine, MemoryStore(), lambda: datetime.now(UTC))
+        assert "has no past" in str(result.steps[0].record.error)
+        assert life.rows() == [(1, "b")]
+
+
+@pytest.mark.parametrize("lake", ["delta", "parquet"])
+def test_upkeep(bench: Bench, lake: str) -> None:
+    bench.lake = lake
+    life = Life(bench, " append", "partition")
+    for number in range(3):
+        life.put({number: "a"})
+    at = datetime.now(UTC)
+    upkeep = Upkeep(before=at, needed=frozenset(), running=frozenset(), left_before=at)
+    (done,) = bench.engine.maintain(LakeTable(lake, "t", bench.schema), upkeep)
+    assert done.files[0] == 3 and done.files[1] == (1 if lake == "delta" else 3)
+    assert len(life.rows()) == 3
+
+
+@pytest.mark.parametrize("lake", ["delta", "parquet"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_columns_that_come_later(bench: Bench, lake: str, unit: str) -> None:
+    """Rows that were there have no value for them; columns that get wider keep theirs."""
+    bench.lake = lake
+    sliced = "-- partitioned daily\n" if unit == "partition" else ""
+    head = f"-- pipeline\n{sliced}-- materialize lake://main/@t key=id on_schema_change=sync\n"
+    given = {"partition": "2026-05-16"} if sliced else {}
+    for query in (
+        "SELECT 1 AS id, 5 AS n",
+        "SELECT 2 AS id, CAST(6 AS BIGINT) AS n, 'x' AS more",
+    ):
+        step, _ = bench.ran(head + query, **given)
+        assert step.record.status == "succeeded", step.record.error
+    found = bench.sql("SELECT id, n, more FROM @t ORDER BY id")
+    assert [tuple(row.values()) for row in found] == [(1, 5, None), (2, 6, "x")]
+    unfit, _ = bench.ran(head + "SELECT 3 AS id, 'text' AS n, 'x' AS more", **given)
+    assert "n as string, the table has bigint" in str(unfit.record.error)
+
+
+LAID_OUT = """\
+-- pipeline
+-- partitioned daily
+-- materialize lake://main/@t
+-- layout {}
+SELECT id, timestamp_seconds(id * 86400 * 20) AS at, CAST(id % 2 AS STRING) AS kind FROM range(6)
+"""
+
+
+class TestLayout:
+    @pytest.mark.parametrize("layout", ["kind", "month(at)", "kind, hour(at)", "year(at), kind"])
+    def test_delta(self, bench: Bench, layout: str) -> None:
+        bench.lake = "delta"
+        for day in ("2026-05-15", "2026-05-16", "2026-05-15"):
+            step, _ = bench.ran(LAID_OUT.format(layout), partition=day)
+            assert step.record.status == "succeeded", step.record.error
+            assert step.record.rows == 6
+        assert len(bench.sql("SELECT id FROM @t")) == 12
+        other, _ = bench.ran(LAID_OUT.format("day(at)"), partition="2026-05-15")
+        assert "Delta lays out a table when it is made" in str(other.record.error)
+
+    def test_parquet(self, bench: Bench) -> None:
+        bench.lake = "parquet"
+        for day in ("2026-05-15", "2026-05-16", "2026-05-15"):
+            step, _ = bench.ran(LAID_OUT.format("kind"), partition=day)
+            assert step.record.status == "succeeded", step.record.error
+        found = bench.sql("SELECT kind, count(*) AS n FROM @t GROUP BY kind ORDER BY kind")
+        assert found == [{"kind": "0", "n": 6}, {"kind": "1", "n": 6}]
+        refused, _ = bench.ran(LAID_OUT.format("month(at)"), partition="2026-05-15")
+        assert "is laid out by columns as they are, not by month(at)" in str(refused.record.error)

@@ -301,9 +301,11 @@ class ParquetTable(Table):
             if datetime.fromtimestamp(path.stat().st_mtime, UTC) < upkeep.left_before:
                 left += len(list(self.log.staged_folder(entry.attempt).rglob("*.parquet")))
                 self.log.forget(entry.attempt)
-        files = [path.stat().st_size for path in self.log.files.rglob("*.parquet")]
-        size = len(files), sum(files)
-        return Maintained(table=self.address, orphans=left, files=size, bytes=(size[1], size[1]))
+        sizes = [path.stat().st_size for path in self.log.files.rglob("*.parquet")]
+        number, total = len(sizes), sum(sizes)
+        return Maintained(
+            table=self.address, orphans=left, files=(number, number), bytes=(total, total)
+        )
 
     # Inside
 
