@@ -97,10 +97,8 @@ def test_it_does_not_land_behind_our_back(project: Path, first: bool) -> None:
         assert service.run(plan, engine, store, tell=tell).status == "succeeded"
         assert [run.status for run in found] == ["failed"]
         time.sleep(max(0.0, killed + SECONDS + 10 - time.monotonic()))
-        rows = engine.query(
-            "SELECT DISTINCT _tranche_partition AS day FROM main.default.slow", limit=9
-        )
-        days = {row["day"] for row in rows.records()}
+        asking = service.resolve_sql(loaded, "SELECT DISTINCT _tranche_partition AS day FROM slow")
+        days = {row["day"] for row in engine.query(asking, limit=9).records()}
         assert days == {"2026-05-17"} | (set() if first else {"2026-05-15"})
         state = store.partition("lake://main/slow", DAY)
         assert state is not None and state.status == "failed"

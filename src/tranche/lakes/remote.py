@@ -35,6 +35,8 @@ _QUICK = 4
 """How often somebody is asked who should be there; that takes four seconds."""
 _PATIENT = 6
 """How often a question is asked again while work is going on; that takes about a minute."""
+_KIND = "spark.tranche.kind"
+"""A setting that tells whether a session has all others."""
 _ENDED = "INVALID_HANDLE."
 """How the conditions begin of a session that a server has not got any more."""
 _SETTLING = 2.0
@@ -69,7 +71,7 @@ class Remote:
         The settings in `required` must hold; those in `chosen` do if a session may set them.
         """
         prepare_folders(self._settings)
-        root = self._made({})
+        root = self._made()
         root.client.set_retry_policies([_policy(_QUICK)])
         try:
             conf, lacking = agreed(root, required, chosen)
@@ -84,14 +86,13 @@ class Remote:
 
     def session(self) -> SparkSession:
         """A session with settings, temporary views and catalogs of its own."""
-        # To make one takes ten minutes if the server is gone.
         self._ask()
         found = self._left()
         if found is None:
-            found = self._made(self._conf)
+            found = self._made()
+            self._set_up(found)
             for lake in self._settings.lakes.values():
                 check_lake(found, lake, self._settings, self._required, self._place)
-        found.client.set_retry_policies([_policy(_PATIENT)])
         return cast(SparkSession, found)
 
     def is_up(self) -> bool:
@@ -146,14 +147,14 @@ class Remote:
             return
         named = {"session_id": found.session} | ({"user_id": found.user} if found.user else {})
         left = self._connected(with_parameters(self._url, named))
-        left.client.set_retry_policies([_policy(_QUICK)])
         try:
             left.interruptAll()
         except PySparkException as error:
             # Somebody else has ended it.
             if not (error.getCondition() or "").startswith(_ENDED):
                 raise
-        _stop(left)
+        finally:
+            _stop(left)
         # A commit cannot be stopped half-way.
         time.sleep(_SETTLING)
         forget(session, attempt)
@@ -173,26 +174,35 @@ class Remote:
     def _left(self) -> ConnectSession | None:
         """A session that an earlier command has left."""
         while (id_ := self._kept.take(self._kind)) is not None:
-            with suppress(EngineUnavailable):
-                return self._made(self._conf, session_id=id_)
+            found = self._made(session_id=id_)
+            with suppress(PySparkException):
+                self._set_up(found)
+                return found
+            # The server has ended it.
+            self.let_go(cast(SparkSession, found))
         return None
 
-    def _made(self, conf: Mapping[str, str], **parameters: str) -> ConnectSession:
+    def _set_up(self, session: ConnectSession) -> None:
+        """Gives it the settings that each session has, unless it has them."""
+        if session.conf.get(_KIND, "") == self._kind:
+            return
+        for name, value in {**self._conf, _KIND: self._kind}.items():
+            session.conf.set(name, value)
+
+    def _made(self, **parameters: str) -> ConnectSession:
         self._marked = self._marked or _MODE not in os.environ
-        made = self._connected(with_parameters(self._url, parameters), conf)
+        made = self._connected(with_parameters(self._url, parameters))
         with self._lock:
             self._open.append(made)
         return made
 
-    def _connected(self, url: str, conf: Mapping[str, str] | None = None) -> ConnectSession:
+    def _connected(self, url: str) -> ConnectSession:
+        """A session that has asked nothing yet: its client would wait too long for an answer."""
         # It would write to standard error, and so would the warning; what matters, we say.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
         try:
-            builder = SparkSession.builder.remote(url)
-            for name, value in (conf or {}).items():
-                builder = builder.config(name, value)
-            return cast("ConnectSession", builder.create())
+            made = cast("ConnectSession", SparkSession.builder.remote(url).create())
         except ImportError as error:
             raise EngineUnavailable(
                 f"spark.remote needs the client of Spark Connect: {error}",
@@ -200,6 +210,8 @@ class Remote:
             ) from error
         except PySparkException as error:
             raise self._refusal(error) from error
+        made.client.set_retry_policies([_policy(_PATIENT)])
+        return made
 
     def _ask(self) -> None:
         """Whether the server answers, and knows our sessions."""
