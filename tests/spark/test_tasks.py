@@ -311,11 +311,11 @@ class TestResults:
                         raise OSError("half-way")
                     ROWS["kept", context.keys] = data
                 def read(self, context):
-                    return ROWS["kept", context.keys]
+                    return ROWS["kept", context.keys], dict(context.parts)
 
-            @task(io=Own())
-            def extract(partition):
-                return {"any": partition}
+            @task(io=Own(), partition_by="n")
+            def extract(spark, partition):
+                return {"any": partition} if partition != "2026-05-14" else spark.range(2).toDF("n")
 
             @task
             def own(extract) -> None:
@@ -325,7 +325,9 @@ class TestResults:
             """
         )
         jobs.done(D1)
-        assert jobs.seen == [{"any": D1}]
+        assert jobs.seen == [({"any": D1}, {})]
+        jobs.done("2026-05-14")
+        assert sorted(jobs.seen[-1][1]["n"]) == ["0", "1"]
         failed = jobs.run(D2).steps[0].record
         assert failed.status == "failed" and "OSError: half-way" in str(failed.error)
 

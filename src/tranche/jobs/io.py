@@ -87,7 +87,7 @@ class ReadContext:
     all_partitions: bool = False
     """Whether all keys are wanted, and not just those."""
     parts: Parts = field(default_factory=dict)
-    """The values that the task wrote, by partition column, if it ran in the same run."""
+    """The values that the task wrote for these keys, by partition column, as text."""
     frame: Frame = "spark"
     """The kind of frame that whoever reads it asks for; it may be given another, which is
     converted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,13 @@ from tranche.lakes.folders import TaskFolder
 from tranche.lakes.given import frame_of
 from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.outputs.files import FilesPlace
-from tranche.lakes.outputs.parts import in_parts, nothing_part, part_text, values_of
+from tranche.lakes.outputs.parts import (
+    columns_of,
+    in_parts,
+    nothing_part,
+    part_text,
+    values_of,
+)
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
 from tranche.lakes.python import KEY_COLUMN, CodeExecution, in_words, mapped_keys
@@ -126,8 +133,24 @@ class TaskExecution(CodeExecution):
             act = partial(write_own, io, self.step.script, self.keys, self.returned)
             in_words(act, self.settings, debug=self.debug)
             digest = f"attempt {self.work.attempt.id}"
-            return Written(keys=self.each(None), digest=digest, parts=self.no_parts())
+            return Written(keys=self.each(None), digest=digest, parts=self.own_parts())
         return self.located(self.code.line, lambda: self.keep(made.asset))
+
+    def own_parts(self) -> dict[str | None, tuple[str, ...]] | None:
+        """The values of partition columns that an IO of the user was given."""
+        by = self.output.partition_by
+        if not by or frame_kind(self.returned) is None:
+            return self.no_parts()
+        rows = self.frame_given(self.returned)
+        there = [name for name in by if name in rows.columns]
+        if not there:
+            return self.no_parts()
+        return self.parts_by_key(Kept(rows=None, parts=self.parts_in(rows, there)))
+
+    def parts_in(self, rows: DataFrame, by: Sequence[str]) -> frozenset[str]:
+        names = [F.col(name).cast("string").alias(name) for name in by]
+        found = self.located(self.code.line, lambda: rows.select(*names).distinct().collect())
+        return frozenset(part_text(row.asDict()) for row in found)
 
     def no_parts(self) -> dict[str | None, tuple[str, ...]] | None:
         """What is to be noted where there are no parts: nothing, unless something was before."""
@@ -224,11 +247,9 @@ class TaskExecution(CodeExecution):
         if not before:
             place.replace_written(rows, by, self.commit)
             return
-        names = [F.col(name).cast("string").alias(name) for name in by]
         kept = rows.persist()
         try:
-            now = {part_text(row.asDict()) for row in kept.select(*names).distinct().collect()}
-            place.replace_where(kept, by, now | before, self.commit)
+            place.replace_where(kept, by, self.parts_in(kept, by) | before, self.commit)
         finally:
             kept.unpersist()
 
@@ -304,7 +325,9 @@ class TaskExecution(CodeExecution):
         assert maker is not None, f"{loaded.maker} is not there any more"
         io = registry.io_of(maker, self.settings.root)
         keys = mapped_keys(self.step, loaded) or []
-        act = partial(read_own, io, maker, self.step.script, loaded, keys)
+        known = self.work.parts.get(str(loaded.asset), {})
+        parts = columns_of([values_of(part) for key in keys for part in known.get(key, ())])
+        act = partial(read_own, io, maker, self.step.script, loaded, keys, parts)
         found: Any = in_words(act, self.settings, debug=self.debug)
         if loaded.frame == "spark" and frame_kind(found) not in (None, "spark"):
             return frame_of(self.session, found)

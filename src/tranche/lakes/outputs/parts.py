@@ -37,6 +37,19 @@ def values_of(part: str) -> dict[str, str | None]:
     return found
 
 
+def columns_of(parts: Sequence[Values]) -> dict[str, tuple[str | None, ...]]:
+    """The values of each column.
+
+    >>> columns_of([{"day": "1", "region": "eu"}, {"day": "1", "region": None}])
+    {'day': ('1',), 'region': ('eu', None)}
+    """
+    found: dict[str, dict[str | None, None]] = {}
+    for values in parts:
+        for name, value in values.items():
+            found.setdefault(name, {})[value] = None
+    return {name: tuple(values) for name, values in found.items()}
+
+
 def in_parts(parts: Collection[str], columns: StructType) -> Column:
     """Whether a row is of one of these parts.
 
