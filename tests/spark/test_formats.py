@@ -384,7 +384,16 @@ SELECT id, timestamp_seconds(id * 86400 * 20) AS at, CAST(id % 2 AS STRING) AS k
 
 
 class TestLayout:
-    @pytest.mark.parametrize("layout", ["kind", "month(at)", "kind, hour(at)", "year(at), kind"])
+    @pytest.mark.parametrize(
+        "layout",
+        [
+            "kind, hour(at)",
+            *(
+                pytest.param(layout, marks=pytest.mark.slow)
+                for layout in ("kind", "month(at)", "year(at), kind")
+            ),
+        ],
+    )
     def test_delta(self, bench: Bench, layout: str) -> None:
         bench.lake = "delta"
         for day in ("2026-05-15", "2026-05-16", "2026-05-15"):

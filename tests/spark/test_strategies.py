@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from .conftest import Bench
 
 DAY, OTHER = "2026-05-15", "2026-05-16"
-LAKES = ("main", "delta", "parquet")
+LAKES = (
+    "main",
+    pytest.param("delta", marks=pytest.mark.slow),
+    pytest.param("parquet", marks=pytest.mark.slow),
+)
+"""`test_formats` has each cell of the others; here are their corners."""
 UNITS = ("partition", "table")
 STRATEGIES = {"replace": "", "merge": " key=id", "append": " append"}
 

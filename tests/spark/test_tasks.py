@@ -120,7 +120,14 @@ own(rows)
 """
 
 
-@pytest.mark.parametrize("kind", IOS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("iceberg", "delta", "parquet"),
+        pytest.param("csv", marks=pytest.mark.slow),
+        pytest.param("json", marks=pytest.mark.slow),
+    ],
+)
 class TestParts:
     def test_other_parts_stay_as_they_were(self, jobs: Jobs, kind: str) -> None:
         """(eu, d1) and (us, d2) are written, (eu, d2) and (us, d1) are not touched."""
