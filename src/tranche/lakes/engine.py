@@ -205,10 +205,8 @@ class SparkEngine:
             session = self._spark.open(zone)
             with self._lock:
                 self._running[name] = session
-            is_clean = False
             try:
                 yield session
-                is_clean = leaves_no_trace(sent)
             except KeyboardInterrupt:
                 # The caller goes away, but Spark would work on and commit.
                 _interrupt(session)
@@ -216,10 +214,8 @@ class SparkEngine:
             finally:
                 with self._lock:
                     self._running.pop(name, None)
-                if is_clean:
-                    self._spark.give_back(session)
-                else:
-                    self._spark.let_go(session)
+            if leaves_no_trace(sent):
+                self._spark.give_back(session)
         except Exception as error:
             if not comes_from_spark(error):
                 raise

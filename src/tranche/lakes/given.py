@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.utils import is_remote
 
 from tranche.errors import UsageError
 
@@ -38,12 +39,15 @@ def _of_another(session: SparkSession, rows: DataFrame) -> DataFrame:
     name = f"tranche_{uuid.uuid4().hex}"
     rows.createGlobalTempView(name)
     try:
-        # A view of the attempt's own: a frame of Spark Connect looks up its names again and again.
-        session.table(f"global_temp.{name}").createTempView(name)
+        shared = session.table(f"global_temp.{name}")
+        if not is_remote():
+            # Spark looks up the name again when a frame that is nothing but a table is written.
+            return shared.select("*")
+        # A frame of Spark Connect looks up its names each time: a view of the attempt's own stays.
+        shared.createTempView(name)
+        return session.table(name).select("*")
     finally:
         rows.sparkSession.catalog.dropGlobalTempView(name)
-    # Spark looks up the name again when a frame that is nothing but a table is written.
-    return session.table(name).select("*")
 
 
 def _is(given: object, module: str, name: str) -> bool:

@@ -102,15 +102,6 @@ class Remote:
             return False
         return True
 
-    def let_go(self, session: SparkSession) -> None:
-        """Ends a session that nobody uses again; otherwise it would stay there for an hour."""
-        ended = cast("ConnectSession", session)
-        with self._lock:
-            if ended not in self._open:
-                return
-            self._open.remove(ended)
-        threading.Thread(target=_stop, args=(ended,), daemon=True).start()
-
     def close(self, idle: Collection[object] = ()) -> None:
         """Ends all sessions but those that are as good as new, which the next command can have."""
         with self._lock:
@@ -178,8 +169,6 @@ class Remote:
             with suppress(PySparkException):
                 self._set_up(found)
                 return found
-            # The server has ended it.
-            self.let_go(cast(SparkSession, found))
         return None
 
     def _set_up(self, session: ConnectSession) -> None:
@@ -236,7 +225,7 @@ class Remote:
 
 
 def _stop(session: ConnectSession) -> None:
-    """Once, as well as can be: meanwhile nobody of this process can have a new one."""
+    """Once, as well as can be. PySpark holds up all other sessions of the process meanwhile."""
     session.client.set_retry_policies([])
     session.stop()
 

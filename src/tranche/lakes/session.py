@@ -85,11 +85,6 @@ class Spark:
         """Somebody else may have it now."""
         self._sessions.give_back(session)
 
-    def let_go(self, session: SparkSession) -> None:
-        """Nobody may have it again."""
-        if self._remote is not None:
-            self._remote.let_go(session)
-
     @contextmanager
     def known_as(self, session: SparkSession, attempt: str) -> Iterator[None]:
         """A session that is at work for an attempt, and can be found should this process end."""
