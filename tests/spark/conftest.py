@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
 from tranche.lakes.engine import SparkEngine
 from tranche.model.asset import LakeTable
@@ -68,6 +69,7 @@ def engines(root: Path) -> Iterator[Callable[[str], SparkEngine]]:
         if settings not in open_:
             for other in open_.values():
                 other.close()
+                _end_java()
             open_.clear()
             open_[settings] = SparkEngine(parse_settings(settings, root, None, os.environ))
             open_[settings].start()
@@ -76,6 +78,17 @@ def engines(root: Path) -> Iterator[Callable[[str], SparkEngine]]:
     yield opened
     for engine in open_.values():
         engine.close()
+
+
+def _end_java() -> None:
+    """What a Java process has loaded, it keeps."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 @pytest.fixture(scope="module")

@@ -251,6 +251,7 @@ def test_a_copy_keeps_partitions_and_ledger(bench: Bench) -> None:
         source = table
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_history_goes_on(bench: Bench) -> None:
     store = MemoryStore()
     life = Life(bench, " key=id history", "partition")
@@ -270,6 +271,25 @@ def copied(bench: Bench, store: MemoryStore, source: LakeTable, table: LakeTable
     project = Project(settings=bench.engine._settings, scripts=())
     plan = copy_plan(project, source, table, datetime.now(UTC))
     return run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+
+
+VIEWED = """\
+-- pipeline
+-- partitioned daily
+-- materialize lake://main/@viewed
+-- $word (string) = it's
+CREATE TEMPORARY VIEW picked AS SELECT '{partition}' AS day, $word AS word;
+SELECT * FROM picked
+"""
+
+
+@pytest.mark.parametrize("lake", LAKES)
+def test_a_view_of_the_key(bench: Bench, lake: str) -> None:
+    bench.lake = lake
+    step, _ = bench.ran(VIEWED, partition="2026-05-16")
+    assert step.record.status == "succeeded", step.record.error
+    (row,) = bench.sql("SELECT day, word FROM @viewed")
+    assert row == {"day": "2026-05-16", "word": "it's"}
 
 
 SUMMED = """\
@@ -355,7 +375,7 @@ def test_upkeep(bench: Bench, lake: str) -> None:
 
 
 @pytest.mark.parametrize("lake", ["delta", "parquet"])
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", ["partition", pytest.param("whole table", marks=pytest.mark.slow)])
 def test_columns_that_come_later(bench: Bench, lake: str, unit: str) -> None:
     """Rows that were there have no value for them; columns that get wider keep theirs."""
     bench.lake = lake

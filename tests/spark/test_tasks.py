@@ -244,7 +244,15 @@ class TestResults:
         jobs.done(D1)
         assert jobs.seen == [None]
 
-    @pytest.mark.parametrize("kind", ["pd.DataFrame", "pl.DataFrame", "pl.LazyFrame", "pa.Table"])
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            "pd.DataFrame",
+            "pl.LazyFrame",
+            pytest.param("pl.DataFrame", marks=pytest.mark.slow),
+            pytest.param("pa.Table", marks=pytest.mark.slow),
+        ],
+    )
     def test_frames_of_all_kinds(self, jobs: Jobs, kind: str) -> None:
         jobs.write(
             f"""

@@ -14,6 +14,7 @@ _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _SESSION_CATALOG = "spark_catalog"
 _BUSY_MILLISECONDS = 60_000
+_BOUND_LATE = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 
 
 def packages(settings: Settings) -> tuple[str, ...]:
@@ -41,9 +42,7 @@ def lake_conf(settings: Settings) -> dict[str, str]:
     }
     if "delta" in formats:
         conf[f"spark.sql.catalog.{_SESSION_CATALOG}"] = _DELTA_CATALOG
-        # Delta's parser drops the parameters of statements (delta-io/delta#7640). This way they are
-        # bound when a statement is analysed, and no parser has to know of them.
-        conf["spark.sql.legacy.parameterSubstitution.constantsOnly"] = "true"
+        conf[_BOUND_LATE] = "true"
     for lake in settings.lakes.values():
         if lake.format == "iceberg":
             conf |= _iceberg(lake)
@@ -53,6 +52,14 @@ def lake_conf(settings: Settings) -> dict[str, str]:
                 "use iceberg, delta or parquet for now",
             )
     return conf
+
+
+def binds_late(settings: Settings) -> bool:
+    """Whether parameters are bound when a statement is analysed, and not when it is parsed.
+
+    Delta's parser drops them (delta-io/delta#7640).
+    """
+    return "delta" in _formats(settings)
 
 
 def _formats(settings: Settings) -> set[str]:

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from tranche.errors import NotBuiltYet, Place, RangeRefused, SourceMissing
 from tranche.lakes.audit import check_data_tests, run_data_tests, run_data_tests_by_key
+from tranche.lakes.catalogs import binds_late
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import commit_of
 from tranche.lakes.failures import comes_from_spark, explained
@@ -280,6 +281,8 @@ class Execution:
             table=table or self.table,
             files=self.files,
             implied=implied,
+            # Where parameters are bound late, the query of a view takes none.
+            literals=statement.kind != "select" and binds_late(self.settings),
         )
         parameters = dict(bound.parameters)
         sent = SentStatement(

@@ -76,9 +76,11 @@ def bind(
     table: Callable[[TableHole], str],
     files: Callable[[FileHole], str],
     implied: Callable[[ImpliedHole], Bound] | None = None,
+    literals: bool = False,
 ) -> Bound:
     """Fills the holes; `table` and `files` give the text that stands for a table or for files, and
-    `implied` what is known of all keys together."""
+    `implied` what is known of all keys together. With `literals`, values stand in the text as
+    complete literals, for statements that take no parameters."""
     pieces: list[str] = []
     parameters: dict[str, Any] = {}
     for part in statement.parts:
@@ -87,11 +89,19 @@ def bind(
                 pieces.append(text)
             case KeyHole(dimension):
                 name = _KEY if dimension is None else f"{_KEY}_{part.position}"
-                pieces.append(_marker(name, values.key_of(part), "STRING", parameters))
+                value = values.key_of(part)
+                if literals:
+                    pieces.append(_literal(value, "STRING"))
+                else:
+                    pieces.append(_marker(name, value, "STRING", parameters))
             case ArgumentHole(name):
                 marker = f"{_ARGUMENT}{name}"
                 type_ = values.types[name].upper()
-                pieces.append(_marker(marker, values.arguments[name], type_, parameters))
+                value = values.arguments[name]
+                if literals:
+                    pieces.append(_literal(value, type_))
+                else:
+                    pieces.append(_marker(marker, value, type_, parameters))
             case TableHole():
                 pieces.append(table(part))
             case FileHole():
@@ -217,6 +227,13 @@ def _marker(name: str, value: str | None, type_: str, parameters: dict[str, Any]
         return f"CAST(NULL AS {type_})"
     parameters[name] = value
     return f":{name}" if type_ == "STRING" else f"CAST(:{name} AS {type_})"
+
+
+def _literal(value: str | None, type_: str) -> str:
+    if value is None:
+        return f"CAST(NULL AS {type_})"
+    text = text_literal(value)
+    return text if type_ == "STRING" else f"CAST({text} AS {type_})"
 
 
 def escaped_path(path: str) -> str:

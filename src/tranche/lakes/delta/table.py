@@ -182,7 +182,14 @@ class DeltaTable(Table):
         if parts:
             writer = writer.partitionedBy(*(F.col(quoted_name(part)) for part in parts))
         with self.committing(commit):
-            writer.create()
+            try:
+                writer.create()
+            except AnalysisException as error:
+                # A write that failed has left a folder that is no table, which Delta takes for one.
+                taken = error.getCondition() == "TABLE_OR_VIEW_ALREADY_EXISTS"
+                if not taken or self.columns() is not None:
+                    raise
+                writer.createOrReplace()
 
     def rebuild(
         self,
