@@ -304,6 +304,34 @@ class TestResults:
         jobs.done(D2)
         assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
 
+    def test_a_merge_stays_within_its_slice(self, jobs: Jobs) -> None:
+        jobs.write(
+            """
+            @task(writes="lake://main/merged")
+            def extract(spark, partition):
+                rows = spark.createDataFrame(ROWS[partition], "id int, n int")
+                return (
+                    Merge(rows, on="id")
+                    .when_matched_update_all()
+                    .when_not_matched_insert({"id": "source.id", "n": "source.n * 10"})
+                    .when_not_matched_by_source_delete()
+                )
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.collect())))
+
+            own(extract())
+            """
+        )
+        for day, rows in ((D1, [(1, 1), (2, 2)]), (D2, [(1, 5)]), (D1, [(2, 7)])):
+            jobs.rows[day] = rows
+            jobs.done(day)
+        assert jobs.seen == [[(1, 10), (2, 20)], [(1, 50)], [(2, 7)]]
+        jobs.rows[D2] = [(1, 6)]
+        jobs.done(D2)
+        assert jobs.seen[-1] == [(1, 6)]
+
     def test_files_take_no_merge(self, jobs: Jobs) -> None:
         jobs.write(
             f"""

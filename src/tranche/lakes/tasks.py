@@ -36,7 +36,7 @@ from tranche.lakes.python import KEY_COLUMN, CodeExecution, in_words, mapped_key
 from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import Output
-from tranche.model.strategy import Nothing
+from tranche.model.strategy import PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Written, WrittenKey
 
 
@@ -264,10 +264,24 @@ class TaskExecution(CodeExecution):
         }
 
     def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
+        by: tuple[str, ...] = self.output.partition_by
+        keys: tuple[str, ...] = ()
+        if self.output.kind == "lake" and self.keys:
+            by, keys = (PARTITION_COLUMN,), self.keys
+            rows = self.sliced(rows)
         if place.columns() is None:
             # What is merged into nothing is what nothing has matched.
-            place.make(rows.limit(0), self.output.partition_by, self.commit_apart())
-        place.merge(merge, rows, None, self.commit)
+            place.make(rows.limit(0), by, self.commit_apart())
+        place.merge(merge, rows, self.commit, keys)
+
+    def sliced(self, rows: DataFrame) -> DataFrame:
+        """Rows for a table with slices, each of which says of which it is."""
+        if not self.step.is_range and KEY_COLUMN not in rows.columns:
+            return rows.withColumn(PARTITION_COLUMN, F.lit(self.keys[0]))
+        keyed = self.keyed(rows, self.spot)
+        if PARTITION_COLUMN in keyed.columns:
+            return keyed
+        return keyed.withColumn(PARTITION_COLUMN, F.lit(self.keys[0]))
 
     def commit_apart(self) -> Commit:
         """A commit of this attempt that stands for nothing it is known by."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from tranche.errors import ColumnsRejected
@@ -62,8 +62,11 @@ class Place(ABC):
     ) -> None:
         """Rows take the place of all that is in these parts, which theirs are among."""
 
-    def merge(self, merge: Merge, rows: DataFrame, within: Column | None, commit: Commit) -> None:
-        """Merges rows into it; `within` bounds what can change."""
+    def merge(
+        self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
+    ) -> None:
+        """Merges rows into it. Of a table with slices, the rows say of which each is, and nothing
+        changes but the slices of these keys."""
         raise ColumnsRejected(
             f"{self} cannot take a Merge: its files have no rows that change",
             "keep it with IcebergIO or DeltaIO, or return all rows of its parts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, DataFrameWriterV2
+from pyspark.sql import DataFrame, DataFrameWriterV2
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, StringType, StructField, StructType
 
@@ -17,6 +17,7 @@ from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.outputs.parts import in_parts, part_text
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.table import ADDED, Snapshot, Table
+from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
 from tranche.script.retargeting import retargeted
 
@@ -96,21 +97,28 @@ class TablePlace(Place):
         with self.table.committing(commit):
             rows.writeTo(self.table.name).overwrite(in_parts(parts, columns))
 
-    def merge(self, merge: Merge, rows: DataFrame, within: Column | None, commit: Commit) -> None:
+    def merge(
+        self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
+    ) -> None:
         name = self.table.name
         on = F.expr(retargeted(merge.condition, name))
-        if within is not None:
-            on = within & on
+        if keys:
+            own = F.col(f"{name}.{PARTITION_COLUMN}")
+            on = own.isin(list(keys)) & (own == F.col(f"source.{PARTITION_COLUMN}")) & on
         writer: Any = rows.alias("source").mergeInto(name, on)
         columns = list(rows.columns)
         for when in merge.clauses:
-            writer = self.clause(writer, when, columns)
+            writer = self.clause(writer, when, columns, keys)
         with self.table.committing(commit):
             writer.merge()
 
-    def clause(self, writer: Any, when: When, columns: Sequence[str]) -> Any:
+    def clause(self, writer: Any, when: When, columns: Sequence[str], keys: Sequence[str]) -> Any:
         name = self.table.name
         condition = None if when.condition is None else F.expr(retargeted(when.condition, name))
+        if keys and when.match == "not_matched_by_source":
+            # Rows of other slices have no match either.
+            own = F.col(f"{name}.{PARTITION_COLUMN}").isin(list(keys))
+            condition = own if condition is None else own & condition
         match when.match:
             case "matched":
                 open_ = writer.whenMatched(condition)
@@ -120,11 +128,12 @@ class TablePlace(Place):
                 open_ = writer.whenNotMatchedBySource(condition)
         if when.action == "delete":
             return open_.delete()
-        values = (
-            {quoted_name(c): F.col(f"source.{quoted_name(c)}") for c in columns}
-            if when.values is None
-            else {quoted_name(c): F.expr(retargeted(value, name)) for c, value in when.values}
-        )
+        if when.values is None:
+            values = {quoted_name(c): F.col(f"source.{quoted_name(c)}") for c in columns}
+        else:
+            values = {quoted_name(c): F.expr(retargeted(v, name)) for c, v in when.values}
+        if keys and when.action == "insert":
+            values[PARTITION_COLUMN] = F.col(f"source.{PARTITION_COLUMN}")
         return open_.update(values) if when.action == "update" else open_.insert(values)
 
 
