@@ -58,6 +58,7 @@ def test_nobody_is_there(elsewhere: Shell) -> None:
     assert "Traceback" not in done.stderr and "grpc" not in done.stderr.lower()
 
 
+@pytest.mark.slow
 def test_two_workers(workers: str, elsewhere: Shell) -> None:
     elsewhere.env["TRANCHE_SPARK_MASTER"] = workers
     elsewhere.warm()

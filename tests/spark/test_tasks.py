@@ -123,9 +123,8 @@ own(rows)
 @pytest.mark.parametrize(
     "kind",
     [
-        *("iceberg", "delta", "parquet"),
-        pytest.param("csv", marks=pytest.mark.slow),
-        pytest.param("json", marks=pytest.mark.slow),
+        *("iceberg", "delta"),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("parquet", "csv", "json")),
     ],
 )
 class TestParts:
@@ -178,7 +177,10 @@ own(extract())
 
 
 class TestKeys:
-    @pytest.mark.parametrize("kind", ["iceberg", "delta", "parquet"])
+    @pytest.mark.parametrize(
+        "kind",
+        ["parquet", *(pytest.param(k, marks=pytest.mark.slow) for k in ("iceberg", "delta"))],
+    )
     def test_a_range_is_one_call(self, jobs: Jobs, kind: str) -> None:
         jobs.write(KEYED.format(io=jobs.io(kind)))
         jobs.rows |= {D1: [(D1, 1), (D1, 2)], D2: [(D2, 3)]}
@@ -275,7 +277,7 @@ class TestResults:
         jobs.done(D1)
         assert jobs.seen == [kind.partition(".")[2]]
 
-    @pytest.mark.parametrize("kind", ["iceberg", "delta"])
+    @pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
     def test_merge(self, jobs: Jobs, kind: str) -> None:
         jobs.write(
             f"""
