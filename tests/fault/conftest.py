@@ -113,9 +113,11 @@ def spark_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
     folder = tmp_path_factory.mktemp("fault")
     (folder / "tranche.toml").write_text(_CONF)
     (folder / "pipelines").mkdir()
-    with service.open_engine(service.open_project(folder)) as engine:
+    project = service.open_project(folder)
+    with service.open_engine(project) as engine:
         engine.start()
-        engine.query("CREATE NAMESPACE IF NOT EXISTS main.default", limit=1)
+        made = service.resolve_sql(project, "CREATE NAMESPACE IF NOT EXISTS main.default")
+        engine.query(made, limit=1)
         yield folder, engine
 
 
