@@ -437,7 +437,7 @@ class TestLayout:
             assert step.record.rows == 6
         assert len(bench.sql("SELECT id FROM @t")) == 12
         other, _ = bench.ran(LAID_OUT.format("day(at)"), partition="2026-05-15")
-        assert "Delta lays out a table when it is made" in str(other.record.error)
+        assert "a Delta table is laid out when it is made" in str(other.record.error)
 
     def test_parquet(self, bench: Bench) -> None:
         bench.lake = "parquet"

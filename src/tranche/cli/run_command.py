@@ -63,7 +63,7 @@ def run(
     output = Output(json_, debug)
     with explaining(output):
         from tranche.cli.remote import remote_of
-        from tranche.cli.running import run_by, run_planned, show_planned
+        from tranche.cli.running import run_by, run_planned
 
         if like is not None:
             if any((what, partition, payload, arg, at, only, exact)):
@@ -106,10 +106,6 @@ def run(
                 if like is not None
                 else partial(service.plan, loaded, request)
             )
-            went_well = (
-                show_planned(loaded, planned, output)
-                if dry_run
-                else run_planned(loaded, planned, output, patience=patience)
-            )
+            went_well = run_planned(loaded, planned, output, patience=patience, dry_run=dry_run)
         if not went_well:
             raise typer.Exit(1)

@@ -45,9 +45,16 @@ def starting(
 
 
 def run_planned(
-    project: Project, planned: Callable[[StateReader], Plan], output: Output, *, patience: float
+    project: Project,
+    planned: Callable[[StateReader], Plan],
+    output: Output,
+    *,
+    patience: float,
+    dry_run: bool,
 ) -> bool:
-    """Runs a plan; says whether it went well."""
+    """Runs a plan, or prints it in a dry run; says whether it went well, or would."""
+    if dry_run:
+        return _show_planned(project, planned, output)
     with service.open_state(project, create=True) as store:
         plan = planned(store)
         if all(step.verdict != "run" for step in plan.steps):
@@ -61,14 +68,6 @@ def run_planned(
     return show_run(run_view(result), output)
 
 
-def show_planned(project: Project, planned: Callable[[StateReader], Plan], output: Output) -> bool:
-    """Prints a plan; says whether all of it could run."""
-    with service.open_state(project, create=False) as store:
-        plan = planned(store)
-    _show_plan(plan, output)
-    return all(step.verdict != "fail" for step in plan.steps)
-
-
 def run_by(remote: Remote, body: Mapping[str, Any], output: Output) -> bool:
     """Has a server run something; says whether it went well."""
     progress = RunProgress(output)
@@ -77,6 +76,14 @@ def run_by(remote: Remote, body: Mapping[str, Any], output: Output) -> bool:
     finally:
         progress.quiet()
     return show_run(view, output)
+
+
+def _show_planned(project: Project, planned: Callable[[StateReader], Plan], output: Output) -> bool:
+    """Prints a plan; says whether all of it could run."""
+    with service.open_state(project, create=False) as store:
+        plan = planned(store)
+    _show_plan(plan, output)
+    return all(step.verdict != "fail" for step in plan.steps)
 
 
 def _show_plan(plan: Plan, output: Output) -> None:

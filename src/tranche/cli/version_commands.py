@@ -37,16 +37,11 @@ def rollback(
     """Make a table what it was at a snapshot, by a new commit that the ledger knows of."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.cli.running import run_planned, show_planned
+        from tranche.cli.running import run_planned
 
         loaded = service.open_project(project, target)
         plan = service.rollback(loaded, asset, to)
-        went_well = (
-            show_planned(loaded, lambda _: plan, output)
-            if dry_run
-            else run_planned(loaded, lambda _: plan, output, patience=patience)
-        )
-        if not went_well:
+        if not run_planned(loaded, lambda _: plan, output, patience=patience, dry_run=dry_run):
             raise typer.Exit(1)
 
 
@@ -63,16 +58,11 @@ def copy(
     """Copy a table with its partitions and its ledger, also from one format to another."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.cli.running import run_planned, show_planned
+        from tranche.cli.running import run_planned
 
         loaded = service.open_project(project, target)
         plan = service.copy(loaded, source, table)
-        went_well = (
-            show_planned(loaded, lambda _: plan, output)
-            if dry_run
-            else run_planned(loaded, lambda _: plan, output, patience=patience)
-        )
-        if not went_well:
+        if not run_planned(loaded, lambda _: plan, output, patience=patience, dry_run=dry_run):
             raise typer.Exit(1)
 
 

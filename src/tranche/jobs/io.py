@@ -11,48 +11,36 @@ from tranche.model.output import Mode
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergIO:
+class _Known:
+    where: str
+    mode: Mode = "overwrite"
+    auto_filter: bool = True
+    """Whether who reads it gets the keys of its run, and not everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergIO(_Known):
     """Tables of an Iceberg lake of the project, in the schema of the job: `IcebergIO("lake://main")`."""
 
-    where: str
-    mode: Mode = "overwrite"
-    auto_filter: bool = True
-
 
 @dataclass(frozen=True, slots=True)
-class DeltaIO:
+class DeltaIO(_Known):
     """A Delta table for each task, in a folder: `DeltaIO("data/lake")`."""
 
-    where: str
-    mode: Mode = "overwrite"
-    auto_filter: bool = True
-
 
 @dataclass(frozen=True, slots=True)
-class ParquetIO:
+class ParquetIO(_Known):
     """Parquet files for each task, in a folder, with a Hive folder for each value."""
 
-    where: str
-    mode: Mode = "overwrite"
-    auto_filter: bool = True
-
 
 @dataclass(frozen=True, slots=True)
-class CsvIO:
+class CsvIO(_Known):
     """CSV files with a header for each task, in a folder, with a Hive folder for each value."""
 
-    where: str
-    mode: Mode = "overwrite"
-    auto_filter: bool = True
-
 
 @dataclass(frozen=True, slots=True)
-class JsonIO:
+class JsonIO(_Known):
     """Files of a JSON object a line for each task, in a folder, with a Hive folder for each value."""
-
-    where: str
-    mode: Mode = "overwrite"
-    auto_filter: bool = True
 
 
 KnownIO: TypeAlias = IcebergIO | DeltaIO | ParquetIO | CsvIO | JsonIO

@@ -216,9 +216,17 @@ class Table(ABC):
     ) -> None:
         """Makes the table anew, with other columns."""
 
-    @abstractmethod
     def alter(self, fitted: Fit) -> None:
         """Gives it the columns that rows need."""
+        for field_ in fitted.widened:
+            column, type_ = quoted_name(field_.name), field_.dataType.simpleString()
+            self.session.sql(f"ALTER TABLE {self.name} ALTER COLUMN {column} TYPE {type_}")
+        if fitted.added:
+            columns = ", ".join(
+                f"{quoted_name(field_.name)} {field_.dataType.simpleString()}"
+                for field_ in fitted.added
+            )
+            self.session.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
 
     @abstractmethod
     def lay_out(self, layout: tuple[Transform, ...] | None, facts: TableFacts) -> None:

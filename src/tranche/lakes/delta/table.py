@@ -33,6 +33,7 @@ from tranche.lakes.delta.layout import (
     without_generated,
 )
 from tranche.lakes.digest import Watch
+from tranche.lakes.fixed_layout import FixedLayout
 from tranche.lakes.folders import Side, Warehouse
 from tranche.lakes.table import (
     Returning,
@@ -65,9 +66,10 @@ _REFUSED = " ,;{}()\n\t="
 _UNCHECKED = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
 
 
-class DeltaTable(Table):
+class DeltaTable(FixedLayout):
     """Delta shows a commit at once, so rows that have to wait do so in files beside the table."""
 
+    kind = "a Delta table"
     stages = False
     watched_making = False
 
@@ -223,31 +225,10 @@ class DeltaTable(Table):
 
     def alter(self, fitted: Fit) -> None:
         with self._alone():
-            for field in fitted.widened:
-                column, type_ = quoted_name(field.name), field.dataType.simpleString()
-                self.session.sql(f"ALTER TABLE {self.name} ALTER COLUMN {column} TYPE {type_}")
-            if fitted.added:
-                columns = ", ".join(
-                    f"{quoted_name(field.name)} {field.dataType.simpleString()}"
-                    for field in fitted.added
-                )
-                self.session.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
+            super().alter(fitted)
 
-    def lay_out(self, layout: tuple[Transform, ...] | None, facts: TableFacts) -> None:
-        stated = facts.properties.get(LAYOUT)
-        self.split = stated is not None
-        if layout is not None and canonical(layout) != stated:
-            raise ColumnsRejected(
-                f"{self.address} is laid out as {stated or 'it was made'}, and the script asks for"
-                f" {canonical(layout)}: Delta lays out a table when it is made",
-                "take the layout line back, or drop the table and run its partitions again",
-            )
-
-    def set_layout(self, transforms: tuple[Transform, ...]) -> None:
-        raise ColumnsRejected(
-            f"Delta lays out a table when it is made, and {self.address} is there",
-            "drop it and run its partitions again with a layout line",
-        )
+    def stated_layout(self, facts: TableFacts) -> str | None:
+        return facts.properties.get(LAYOUT)
 
     def overwrite(
         self, rows: DataFrame, target: Target, commit: Commit | None, since: str | None = None

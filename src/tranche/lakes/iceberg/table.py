@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql.types import StructType
 
 from tranche.errors import SourceMissing
-from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.digest import Watch
 from tranche.lakes.iceberg import metadata, publishing, restoring
@@ -151,17 +150,6 @@ class IcebergTable(Table):
             evolve(self.session, self.address, (*made.stated, *made.later))
         if layout is None and LAYOUT in facts.properties:
             forget(self.session, self.address)
-
-    def alter(self, fitted: Fit) -> None:
-        for field in fitted.widened:
-            column, type_ = quoted_name(field.name), field.dataType.simpleString()
-            self.session.sql(f"ALTER TABLE {self.name} ALTER COLUMN {column} TYPE {type_}")
-        if fitted.added:
-            columns = ", ".join(
-                f"{quoted_name(field.name)} {field.dataType.simpleString()}"
-                for field in fitted.added
-            )
-            self.session.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
 
     def lay_out(self, layout: tuple[Transform, ...] | None, facts: TableFacts) -> None:
         self.split = lay_out(self.session, self.address, layout, facts)

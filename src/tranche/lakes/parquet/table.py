@@ -18,6 +18,7 @@ from tranche.errors import ColumnsRejected, CommitLost, EngineError, UnknownSnap
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.digest import Watch
+from tranche.lakes.fixed_layout import FixedLayout
 from tranche.lakes.folders import Side, Warehouse
 from tranche.lakes.parquet.log import Entry, Kind, TableLog
 from tranche.lakes.parquet.paths import key_folder
@@ -44,9 +45,10 @@ _IN_PATHS = (StringType, IntegerType, LongType, DateType)
 """What reads the same from the name of a folder in every session."""
 
 
-class ParquetTable(Table):
+class ParquetTable(FixedLayout):
     """Writes wait in folders beside the table; to publish them is to move the folders."""
 
+    kind = "a Parquet table"
     stages = True
     merges = False
     travels = False
@@ -186,21 +188,9 @@ class ParquetTable(Table):
 
         self.log.change(change)
 
-    def lay_out(self, layout: tuple[Transform, ...] | None, facts: TableFacts) -> None:
-        stated = (self.log.about() or {}).get("layout")
-        self.split = stated is not None
-        if layout is not None and canonical(layout) != stated:
-            raise ColumnsRejected(
-                f"{self.address} is laid out as {stated or 'it was made'}, and the script asks for"
-                f" {canonical(layout)}: a Parquet table is laid out when it is made",
-                "take the layout line back, or remove the table and run its partitions again",
-            )
-
-    def set_layout(self, transforms: tuple[Transform, ...]) -> None:
-        raise ColumnsRejected(
-            f"a Parquet table is laid out when it is made, and {self.address} is there",
-            "remove it and run its partitions again with a layout line",
-        )
+    def stated_layout(self, facts: TableFacts) -> str | None:
+        stated: str | None = (self.log.about() or {}).get("layout")
+        return stated
 
     def overwrite(
         self, rows: DataFrame, target: Target, commit: Commit | None, since: str | None = None
