@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from tranche.model.asset import LakeTable
+from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
@@ -183,9 +183,9 @@ class Engine(Protocol):
     def attempt(self, work: Work) -> AbstractContextManager[Trial]: ...
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
-        """What a table has of an attempt that nobody waits for any more.
+        """What a table or a task's files have of an attempt that nobody waits for any more.
 
         None if it did not publish anything, and never will: what it staged is removed.
         """

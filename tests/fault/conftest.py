@@ -37,7 +37,7 @@ sys.argv = ["tranche", *sys.argv[3:], "--project", where]
 from tranche.cli import main
 main()
 """
-_CONF = """\
+CONF = """\
 [spark]
 master = "local[2]"
 [spark.conf]
@@ -77,14 +77,7 @@ class Shop:
 
     def killed(self, point: str, *command: str) -> None:
         """Runs a command in a process of its own, which is killed at a point of the code."""
-        done = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(self.folder), point, *command],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
-        )
-        assert done.returncode == -signal.SIGKILL, (done.stdout, done.stderr)
+        die_at(self.folder, point, *command)
 
     def run(self, target: str, **request: Any) -> RunResult:
         project = self.project
@@ -103,6 +96,18 @@ class Shop:
         return self.engine.query(statement, limit=10_000).records()
 
 
+def die_at(folder: Path, point: str, *command: str) -> None:
+    """Runs a command on a project in a process that is killed at a point of the code."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(folder), point, *command],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
+    )
+    assert done.returncode == -signal.SIGKILL, (done.stdout, done.stderr)
+
+
 def only_run(store: StateStore) -> Any:
     (run,) = store.runs(limit=5)
     return run
@@ -111,7 +116,7 @@ def only_run(store: StateStore) -> Any:
 @pytest.fixture(scope="session")
 def spark_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Engine]]:
     folder = tmp_path_factory.mktemp("fault")
-    (folder / "tranche.toml").write_text(_CONF)
+    (folder / "tranche.toml").write_text(CONF)
     (folder / "pipelines").mkdir()
     project = service.open_project(folder)
     with service.open_engine(project) as engine:

@@ -18,6 +18,7 @@ def as_text(project: Project) -> Iterable[str]:
         about += [f"#{tag}" for tag in view["tags"]]
         described = ", ".join(text for text in about if text)
         yield f"{script.name}{f'  ({described})' if described else ''}"
+        yield from (f"  ⚡ {schedule}" for schedule in view["schedules"])
         awaited = set(view["on"])
         for asset in dict.fromkeys([*view["on"], *view["reads"]]):
             label = labels.get((asset, script.name), "")

@@ -18,6 +18,7 @@ from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.naming import named
+from tranche.lakes.outputs.places import Places
 from tranche.lakes.python import CodeExecution
 from tranche.lakes.recovery import recovered
 from tranche.lakes.restoring import Restoration
@@ -30,7 +31,7 @@ from tranche.lakes.tables import Tables
 from tranche.lakes.tasks import TaskExecution
 from tranche.lakes.travel import only_slice, past_rows, rows_now, seen_snapshots
 from tranche.lakes.upkeep import maintained
-from tranche.model.asset import LakeTable
+from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
 from tranche.model.partitioning import time_of
@@ -124,11 +125,11 @@ class SparkEngine:
         return Execution(session, self._settings, work, self._snapshots)
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
         with self._session("UTC", f"recover {attempt.id}") as session:
             self._spark.end(session, attempt.id)
-            return recovered(self._tables(session).of(table), keys, Commit(attempt))
+            return recovered(Places(session, self._settings), asset, keys, Commit(attempt))
 
     def maintain(self, table: LakeTable, upkeep: Upkeep) -> Sequence[Maintained]:
         with self._session("UTC", f"maintain {table}") as session:

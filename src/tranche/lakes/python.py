@@ -35,6 +35,7 @@ from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
 from tranche.model.explanation import SentStatement
+from tranche.model.output import KEY_COLUMN
 from tranche.model.partitioning import time_of
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Step
@@ -47,8 +48,6 @@ from tranche.script.binding import escaped_path
 
 _FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
 """Temporary ones are of no schema, and shown with those of any; this one is always there."""
-KEY_COLUMN = "partition_key"
-"""The column of returned rows that says which key each is of, where a call is for several."""
 
 
 class CodeExecution(Execution):

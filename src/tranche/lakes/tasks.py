@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tranche.errors import ColumnsRejected, ResultRejected, TrancheError
+from tranche.errors import ColumnsRejected, ResultRejected
 from tranche.errors import Place as Spot
 from tranche.jobs import registry
 from tranche.jobs.conversion import converted, frame_kind, returned_kind
 from tranche.jobs.merge import Merge
 from tranche.jobs.own_io import read_own, write_own
 from tranche.lakes.commit import Commit
-from tranche.lakes.delta.table import DeltaTable
-from tranche.lakes.folders import TaskFolder
 from tranche.lakes.given import frame_of
-from tranche.lakes.iceberg.table import IcebergTable
-from tranche.lakes.outputs.files import FilesPlace
 from tranche.lakes.outputs.parts import (
     columns_of,
     in_parts,
@@ -31,11 +26,11 @@ from tranche.lakes.outputs.parts import (
     values_of,
 )
 from tranche.lakes.outputs.place import Kept, Place
-from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
-from tranche.lakes.python import KEY_COLUMN, CodeExecution, in_words, mapped_keys
-from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
+from tranche.lakes.outputs.places import Places, parts_by_key
+from tranche.lakes.python import CodeExecution, in_words, mapped_keys
+from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
-from tranche.model.output import Output
+from tranche.model.output import KEY_COLUMN, Output
 from tranche.model.strategy import PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Written, WrittenKey
 
@@ -55,6 +50,10 @@ class TaskExecution(CodeExecution):
     @property
     def output(self) -> Output:
         return self.code.output or Output()
+
+    @property
+    def places(self) -> Places:
+        return Places(self.session, self.settings)
 
     @property
     def spot(self) -> Spot:
@@ -145,7 +144,7 @@ class TaskExecution(CodeExecution):
         there = [name for name in by if name in rows.columns]
         if not there:
             return self.no_parts()
-        return self.parts_by_key(Kept(rows=None, parts=self.parts_in(rows, there)))
+        return parts_by_key(self.parts_in(rows, there), self.keys)
 
     def parts_in(self, rows: DataFrame, by: Sequence[str]) -> frozenset[str]:
         names = [F.col(name).cast("string").alias(name) for name in by]
@@ -210,7 +209,11 @@ class TaskExecution(CodeExecution):
         return rows.where(sound)
 
     def keep(self, asset: AssetUri) -> Written:
-        rows, by, place = self.rows_kept, self.output.partition_by, self.place(asset, self.output)
+        rows, by, place = (
+            self.rows_kept,
+            self.output.partition_by,
+            self.places.of(asset, self.output.kind),
+        )
         assert rows is not None, "nothing was staged"
         kept = place.published(self.commit)
         if kept is None:
@@ -221,7 +224,7 @@ class TaskExecution(CodeExecution):
             snapshot=kept.snapshot,
             digest=None if kept.snapshot else f"attempt {self.work.attempt.id}",
             keys=self.each(kept),
-            parts=self.parts_by_key(kept) if by else self.no_parts(),
+            parts=parts_by_key(kept.parts, self.keys) if by else self.no_parts(),
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
 
@@ -292,17 +295,6 @@ class TaskExecution(CodeExecution):
         """What is known of each key of several."""
         return {key: WrittenKey(None) for key in self.keys} if self.step.is_range else {}
 
-    def parts_by_key(self, kept: Kept) -> dict[str | None, tuple[str, ...]]:
-        found = tuple(sorted(kept.parts))
-        if not self.keys:
-            return {None: found}
-        if KEY_COLUMN not in self.output.partition_by:
-            return dict.fromkeys(self.keys, found)
-        return {
-            key: tuple(part for part in found if values_of(part).get(KEY_COLUMN) == key)
-            for key in self.keys
-        }
-
     # What is read
 
     def load_rows(self, loaded: Loaded) -> object:
@@ -348,7 +340,7 @@ class TaskExecution(CodeExecution):
         return found
 
     def kept_rows(self, loaded: Loaded, output: Output) -> object:
-        place = self.place(loaded.asset, output)
+        place = self.places.of(loaded.asset, output.kind)
         columns = place.columns()
         if columns is None:
             return None
@@ -362,37 +354,3 @@ class TaskExecution(CodeExecution):
             if output.auto_filter:
                 rows = rows.where(in_parts(parts, columns))
         return rows if loaded.frame == "spark" else converted(rows, loaded.frame)
-
-    # Where it is
-
-    def place(self, asset: AssetUri, output: Output) -> Place:
-        if isinstance(asset, LakeTable):
-            table = self.tables.of(asset)
-            if isinstance(table, IcebergTable):
-                return IcebergPlace(table)
-            if isinstance(table, DeltaTable):
-                return DeltaPlace(table)
-            raise self.cannot(f"{asset} is a Parquet table, which an IO cannot write")
-        assert isinstance(asset, FileSet), f"{asset} is no place"
-        root, _, task = self.folder(asset).rpartition("/")
-        if output.kind == "delta":
-            folder = TaskFolder(root)
-            return DeltaPlace(DeltaTable(self.session, LakeTable(folder.lake, task), folder))
-        if asset.remote:
-            raise self.cannot(
-                f"{asset} lies where files cannot be moved at once, as {output.kind} needs"
-            )
-        assert output.kind in ("parquet", "csv", "json"), output.kind
-        return FilesPlace(self.session, Path(root), task, output.kind)
-
-    def folder(self, asset: FileSet) -> str:
-        """The folder of a task, as Spark and this process take it."""
-        if asset.remote:
-            return str(asset)
-        if asset.scheme != "file":
-            return self.settings.storage.path(asset)
-        path = Path(asset.path)
-        return str(path if path.is_absolute() else Path(self.settings.root) / path)
-
-    def cannot(self, what: str) -> TrancheError:
-        return ColumnsRejected(what, "use DeltaIO or IcebergIO there", place=self.spot)

@@ -9,6 +9,9 @@ Kind: TypeAlias = Literal["lake", "iceberg", "delta", "parquet", "csv", "json", 
 """The format; "lake" is a table with slices like those of a script, "own" is the user's IO."""
 Mode: TypeAlias = Literal["overwrite", "append"]
 
+KEY_COLUMN = "partition_key"
+"""The column of returned rows that says which key each is of, where a call is for several."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:

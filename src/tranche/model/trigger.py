@@ -40,6 +40,15 @@ class OnSchedule:
     catchup: Catchup | None = None
     line: int = 0
 
+    def describe(self) -> str:
+        """
+        >>> OnSchedule(cron="0 6 * * *", tz="Europe/Berlin").describe(), OnSchedule().describe()
+        ('schedule 0 6 * * * (Europe/Berlin)', 'schedule of its periods')
+        """
+        if self.cron is None:
+            return "schedule of its periods"
+        return f"schedule {self.cron}" + (f" ({self.tz})" if self.tz else "")
+
 
 Trigger: TypeAlias = OnAsset | OnSchedule
 

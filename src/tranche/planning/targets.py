@@ -10,6 +10,7 @@ from tranche.model.asset import AssetUri, BadAddress, parse_address
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.graph import Graph
+from tranche.planning.key_verdict import listed
 
 PIPELINES = "pipelines/"
 TAG = "tag:"
@@ -75,7 +76,7 @@ def _unknown(graph: Graph, text: str, name: str) -> UnknownTarget:
     if near:
         hint = f"did you mean {near[0]!r}?"
     elif known:
-        hint = f"the scripts are {', '.join(sorted(graph.scripts)[:10])}"
+        hint = f"the scripts are {listed(sorted(graph.scripts))}"
     else:
         hint = f"there are no scripts in {PIPELINES} yet; a script begins with '-- pipeline'"
     return UnknownTarget(f"no script, job, asset or folder is called {text!r}", hint)

@@ -17,6 +17,7 @@ from tranche.errors import (
     TrancheError,
     sentence,
 )
+from tranche.model.asset import FileSet, LakeTable
 from tranche.model.columns import Columns
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
@@ -332,11 +333,11 @@ class Attempts:
 
     def published_after_all(self, attempt: Attempt) -> Written | None:
         """Whether readers see the slice, although nobody waited for the answer."""
-        table = ledger.table_of(self.step)
-        if table is None or not self.step.script.managed:
+        asset = self.step.script.asset
+        if not isinstance(asset, LakeTable | FileSet) or not self.step.script.managed:
             return None
         try:
-            return self.engine.recover(table, self.step.keys, attempt)
+            return self.engine.recover(asset, self.step.keys, attempt)
         except EngineError:
             # It cannot be found out now; what went wrong first says more.
             return None
@@ -398,10 +399,7 @@ class Attempts:
             [*entries, *failed],
             attempt=replace(attempt, status="succeeded", finished_at=at),
             columns=written.columns,
-            parts=[
-                KeyParts(str(self.step.script.asset), key, parts)
-                for key, parts in (written.parts or {}).items()
-            ],
+            parts=ledger.parts_of(str(self.step.script.asset), written),
         )
         warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
         told = [*filter(self.is_foremost, entries), *failed]

@@ -7,11 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
-from tranche.model.asset import LakeTable
 from tranche.model.data_test import DataTestResult
 from tranche.model.digest import digest_of_snapshot
 from tranche.model.plan import InputKey, Step
-from tranche.model.run import Attempt, Input, Materialization, Outcome, PartitionState
+from tranche.model.run import Attempt, Input, KeyParts, Materialization, Outcome, PartitionState
 from tranche.model.script import Script
 from tranche.ports import Restored, Staged, StateReader, Written, WrittenKey
 from tranche.run.ids import new_id
@@ -247,5 +246,6 @@ def with_sources(inputs: Inputs, staged: Staged) -> Inputs:
     }
 
 
-def table_of(step: Step) -> LakeTable | None:
-    return step.script.asset if isinstance(step.script.asset, LakeTable) else None
+def parts_of(asset: str, written: Written) -> list[KeyParts]:
+    """The parts of a table that were written for each key, as the ledger notes them."""
+    return [KeyParts(asset, key, parts) for key, parts in (written.parts or {}).items()]

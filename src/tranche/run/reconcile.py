@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from tranche.errors import EngineError
-from tranche.model.asset import LakeTable, parse_address
+from tranche.model.asset import FileSet, LakeTable, parse_address
 from tranche.model.run import Attempt, Materialization, Run, RunStatus, StepRecord, StepStatus
 from tranche.ports import Clock, Engine, StateStore, Written
 from tranche.run import ledger
@@ -127,6 +127,7 @@ class _Reconciliation:
                 found,
                 attempt=replace(attempt, status="succeeded", finished_at=at),
                 columns=written.columns,
+                parts=ledger.parts_of(str(step.asset), written),
             ),
             self.sleep,
         )
@@ -171,6 +172,6 @@ class _Reconciliation:
         self, step: StepRecord, attempt: Attempt, keys: Sequence[str | None]
     ) -> Written | None:
         asset = parse_address(step.asset) if step.asset is not None else None
-        if not isinstance(asset, LakeTable) or step.strategy == "manual":
+        if not isinstance(asset, LakeTable | FileSet) or step.strategy == "manual":
             return None
         return self.engine.recover(asset, keys, attempt)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from tranche.errors import NotBuiltYet, SourceMissing, UnknownSnapshot
 from tranche.jobs.declared import Task
-from tranche.model.asset import LakeTable
+from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
 from tranche.model.plan import Step
@@ -70,7 +70,7 @@ class MemoryEngine:
         self.kept.write(asset, rows, slices, keys, None)
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
         return self.published.get(attempt.id)
 

@@ -11,6 +11,7 @@ from tranche.model.condition import joins
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
+from tranche.model.trigger import OnSchedule
 from tranche.planning.grid import Grid
 from tranche.ports import Maintained
 from tranche.views.plain import instant
@@ -164,6 +165,11 @@ def script_view(script: Script) -> dict[str, Any]:
         "partitioning": annotations.partitioning.describe() if annotations.partitioning else None,
         "strategy": made.strategy.name if made else None,
         "on": [str(trigger.asset) for trigger in script.triggers_on()],
+        "schedules": [
+            trigger.describe()
+            for trigger in annotations.triggers
+            if isinstance(trigger, OnSchedule)
+        ],
         "condition": condition_text(script),
         "reads": [str(asset) for asset in script.reads],
         "writes": [str(asset) for asset in script.writes],

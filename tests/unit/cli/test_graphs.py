@@ -36,6 +36,11 @@ def test_a_condition_shows() -> None:
     assert graph_view(found)["scripts"][0]["condition"] == CONDITION
 
 
+def test_a_schedule_shows() -> None:
+    found = project('on schedule "0 6 * * 1-5" tz="Europe/Berlin"')
+    assert list(as_text(found))[:2] == ["c", "  ⚡ schedule 0 6 * * 1-5 (Europe/Berlin)"]
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import pytest
 
-from tranche.model.asset import LakeTable
+from tranche.model.asset import AssetUri
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import Step
 from tranche.model.run import Attempt, Run, StepRecord
@@ -67,10 +67,10 @@ class ToldEngine(MemoryEngine):
         self.reach(work.step, "closing")
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
         self.asked.append(attempt.id)
-        return super().recover(table, keys, attempt)
+        return super().recover(asset, keys, attempt)
 
 
 class ToldTrial(MemoryTrial):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tranche.errors import Cancelled, StatementFailed
-from tranche.model.asset import LakeTable
+from tranche.model.asset import AssetUri
 from tranche.model.run import Attempt, Claim
 from tranche.ports import Trial, Work, Written
 
@@ -108,9 +108,9 @@ class WorksOn(ToldEngine):
         self.works_on = False
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
-        found = super().recover(table, keys, attempt)
+        found = super().recover(asset, keys, attempt)
         if self.works_on:
             self.published[attempt.id] = Written(rows=1, snapshot="late")
         return found

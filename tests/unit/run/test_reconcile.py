@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tranche.errors import CommitUnknown, StatementFailed
-from tranche.model.asset import LakeTable
+from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.data_test import DataTestResult
 from tranche.model.plan import SliceKey
 from tranche.model.run import Attempt, Run
@@ -280,11 +280,11 @@ class Unreadable(ToldEngine):
     """An engine that cannot look at one of the tables."""
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
-        if table.table == "a":
+        if asset == LakeTable("main", "a"):
             raise StatementFailed("the lake of a is not there any more")
-        return super().recover(table, keys, attempt)
+        return super().recover(asset, keys, attempt)
 
 
 def test_a_table_that_cannot_be_looked_at_does_not_stop_runs_of_others() -> None:
@@ -305,7 +305,7 @@ class OncePerStep(ToldEngine):
     blind = True
 
     def recover(
-        self, table: LakeTable, keys: Sequence[str | None], attempt: Attempt
+        self, asset: AssetUri, keys: Sequence[str | None], attempt: Attempt
     ) -> Written | None:
         if self.blind:
             raise StatementFailed("the lake cannot be reached")

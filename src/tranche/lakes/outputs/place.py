@@ -72,6 +72,9 @@ class Place(ABC):
             "keep it with IcebergIO or DeltaIO, or return all rows of its parts",
         )
 
+    def forget(self, commit: Commit) -> None:  # noqa: B027
+        """Removes what an attempt has left that published nothing."""
+
     @abstractmethod
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         """What a commit that was just made has written."""

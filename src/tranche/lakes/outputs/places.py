@@ -1,0 +1,90 @@
+"""The places of tasks: which table or which files an asset is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tranche.errors import ColumnsRejected
+from tranche.lakes.delta.table import DeltaTable
+from tranche.lakes.folders import TaskFolder
+from tranche.lakes.iceberg.table import IcebergTable
+from tranche.lakes.outputs.files import FilesPlace, is_kept
+from tranche.lakes.outputs.parts import values_of
+from tranche.lakes.outputs.place import Place
+from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
+from tranche.lakes.tables import Tables
+from tranche.model.asset import AssetUri, FileSet, LakeTable
+from tranche.model.output import KEY_COLUMN, Kind
+from tranche.model.project import Settings
+
+
+class Places:
+    """The places as one session sees them."""
+
+    def __init__(self, session: SparkSession, settings: Settings) -> None:
+        self.session = session
+        self.settings = settings
+        self.tables = Tables(session, settings.lakes)
+
+    def of(self, asset: AssetUri, kind: Kind) -> Place:
+        """The place of an asset that an IO of some kind keeps."""
+        if isinstance(asset, LakeTable):
+            found = self.table(asset)
+            if found is None:
+                raise _cannot(f"{asset} is a Parquet table, which an IO cannot write")
+            return found
+        assert isinstance(asset, FileSet), f"{asset} is no place"
+        root, _, task = self.folder(asset).rpartition("/")
+        if kind == "delta":
+            return self.delta(root, task)
+        if asset.remote:
+            raise _cannot(f"{asset} lies where files cannot be moved at once, as {kind} needs")
+        assert kind in ("parquet", "csv", "json"), kind
+        return FilesPlace(self.session, Path(root), task, kind)
+
+    def there(self, asset: FileSet) -> Place | None:
+        """The place that is found in a folder, whatever IO keeps it; None if nothing is there."""
+        root, _, task = self.folder(asset).rpartition("/")
+        if not asset.remote and is_kept(Path(root), task):
+            # Whoever asks wants to know of commits, not of rows.
+            return FilesPlace(self.session, Path(root), task, "parquet")
+        table = self.delta(root, task)
+        return None if table.columns() is None else table
+
+    def table(self, table: LakeTable) -> Place | None:
+        found = self.tables.of(table)
+        if isinstance(found, IcebergTable):
+            return IcebergPlace(found)
+        return DeltaPlace(found) if isinstance(found, DeltaTable) else None
+
+    def delta(self, root: str, task: str) -> DeltaPlace:
+        folder = TaskFolder(root)
+        return DeltaPlace(DeltaTable(self.session, LakeTable(folder.lake, task), folder))
+
+    def folder(self, asset: FileSet) -> str:
+        """The folder of a task, as Spark and this process take it."""
+        if asset.remote:
+            return str(asset)
+        if asset.scheme != "file":
+            return self.settings.storage.path(asset)
+        path = Path(asset.path)
+        return str(path if path.is_absolute() else Path(self.settings.root) / path)
+
+
+def parts_by_key(parts: frozenset[str], keys: Sequence[str]) -> dict[str | None, tuple[str, ...]]:
+    """Which of the parts of a write are of each of its keys; of all, if they do not tell."""
+    found = tuple(sorted(parts))
+    if not keys:
+        return {None: found}
+    if not all(KEY_COLUMN in values_of(part) for part in found):
+        return dict.fromkeys(keys, found)
+    return {
+        key: tuple(part for part in found if values_of(part)[KEY_COLUMN] == key) for key in keys
+    }
+
+
+def _cannot(what: str) -> ColumnsRejected:
+    return ColumnsRejected(what, "use DeltaIO or IcebergIO there")
