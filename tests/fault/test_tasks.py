@@ -52,4 +52,4 @@ def test_killed_between_a_commit_and_the_ledger(tmp_path: Path, kind: str) -> No
     # And of what they are is known too: who reads this key gets these rows alone.
     tranche(tmp_path, "run", "sales.report", "--partition", "2026-05-15", "--only")
     query = "SELECT region, count FROM sales.report WHERE _tranche_partition = '2026-05-15'"
-    assert tranche(tmp_path, "sql", query)["rows"] == [{"region": "eu", "count": 1}]
+    assert tranche(tmp_path, "sql", query) == [{"region": "eu", "count": 1}]

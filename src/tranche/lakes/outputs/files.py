@@ -38,7 +38,7 @@ class FilesPlace(Place):
     ) -> None:
         self.session = session
         self.format = format_
-        self.log = _log(root, task)
+        self.log = TableLog(root / OWN / task, root / task)
 
     def __str__(self) -> str:
         return str(self.log.files)
@@ -139,11 +139,6 @@ class FilesPlace(Place):
         return reader.load(escaped_path(str(folder)))
 
 
-def is_kept(root: Path, task: str) -> bool:
-    """Whether files of a task are kept in a folder, or were about to be."""
-    return _log(root, task).own.exists()
-
-
 def folder_of(part: str, by: Sequence[str]) -> str:
     """The folder of a part, as Spark names it.
 
@@ -166,10 +161,6 @@ def part_of(folder: str) -> str:
     """
     pairs = (piece.partition("=")[::2] for piece in folder.split("/"))
     return part_text({unquote(n): None if v == _NULL else unquote(v) for n, v in pairs})
-
-
-def _log(root: Path, task: str) -> TableLog:
-    return TableLog(root / OWN / task, root / task)
 
 
 def _leaves(folder: Path, depth: int) -> list[str]:

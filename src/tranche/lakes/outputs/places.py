@@ -11,7 +11,7 @@ from tranche.errors import ColumnsRejected
 from tranche.lakes.delta.table import DeltaTable
 from tranche.lakes.folders import TaskFolder
 from tranche.lakes.iceberg.table import IcebergTable
-from tranche.lakes.outputs.files import FilesPlace, is_kept
+from tranche.lakes.outputs.files import FilesPlace
 from tranche.lakes.outputs.parts import values_of
 from tranche.lakes.outputs.place import Place
 from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
@@ -48,11 +48,11 @@ class Places:
     def there(self, asset: FileSet) -> Place | None:
         """The place that is found in a folder, whatever IO keeps it; None if nothing is there."""
         root, _, task = self.folder(asset).rpartition("/")
-        if not asset.remote and is_kept(Path(root), task):
-            # Whoever asks wants to know of commits, not of rows.
-            return FilesPlace(self.session, Path(root), task, "parquet")
-        table = self.delta(root, task)
-        return None if table.columns() is None else table
+        if asset.remote or (Path(root) / task / "_delta_log").exists():
+            table = self.delta(root, task)
+            return None if table.columns() is None else table
+        # Whoever asks wants to know of commits, not of rows.
+        return FilesPlace(self.session, Path(root), task, "parquet")
 
     def table(self, table: LakeTable) -> Place | None:
         found = self.tables.of(table)
