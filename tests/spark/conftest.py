@@ -36,7 +36,7 @@ _CONF = """\
 [spark]
 master = "local[2]"
 [spark.conf]
-"spark.driver.extraJavaOptions" = "-Xss4m"
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
 "spark.sql.shuffle.partitions" = 2
 """
 _FORMATS = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -316,6 +317,25 @@ def test_functions_of_the_script_reach_the_workers(scripts: Scripts) -> None:
     step = scripts.step("udf", partition="2026-05-16")
     assert step.record.error is None
     assert scripts.rows("udf") == [(n, 2 * n + 1, "2026-05-16") for n in range(3)]
+
+
+def test_workers_have_the_packages_of_this_python(scripts: Scripts) -> None:
+    scripts.add(
+        "t",
+        HEAD
+        + """# materialize lake://main/@t
+from pyspark.sql import functions as F
+
+def main(spark, partition):
+    def which():
+        import sys
+        return sys.executable
+    return spark.range(1).select("id", F.udf(which, "string")().alias("python"))
+""",
+    )
+    step = scripts.step("t", partition=DAYS[0])
+    assert step.record.status == "succeeded", step.record.error
+    assert scripts.rows("t")[0][1] == sys.executable
 
 
 def test_what_code_does_to_its_session_stays_there(scripts: Scripts, engine: SparkEngine) -> None:

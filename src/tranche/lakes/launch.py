@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_PYTHON, _PYTHON_CONF = "PYSPARK_PYTHON", "spark.pyspark.python"
 
 
 @contextmanager
@@ -39,6 +41,23 @@ def beside_the_command_line(conf: Mapping[str, str], folder: Path) -> Iterator[N
         else:
             os.environ[_ARGUMENTS] = before
         Path(path).unlink(missing_ok=True)
+
+
+@contextmanager
+def with_own_python(conf: Mapping[str, str]) -> Iterator[None]:
+    """Has functions of users run in this Python and its packages, for as long as Spark starts.
+
+    Otherwise Spark takes whatever is called `python3` here. On machines elsewhere that is all there
+    is, and who names another one has it.
+    """
+    if _PYTHON in os.environ or not conf.get("spark.master", "").startswith("local"):
+        yield
+        return
+    os.environ[_PYTHON] = conf.get(_PYTHON_CONF, sys.executable)
+    try:
+        yield
+    finally:
+        del os.environ[_PYTHON]
 
 
 def escaped(text: str) -> str:

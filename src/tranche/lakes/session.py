@@ -20,7 +20,7 @@ from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
 from tranche.lakes.failures import comes_from_spark
 from tranche.lakes.jars import DELTA, SHIPPED, JarCache
-from tranche.lakes.launch import beside_the_command_line, holding_interrupts
+from tranche.lakes.launch import beside_the_command_line, holding_interrupts, with_own_python
 from tranche.lakes.remote import Remote
 from tranche.lakes.remote_settings import EXTENSIONS
 from tranche.lakes.sessions import Sessions
@@ -225,6 +225,7 @@ class Spark:
             with (
                 _quiet(self.log) if not self._debug else nullcontext(),
                 beside_the_command_line(secret, self.log.parent),
+                with_own_python(conf),
                 holding_interrupts() as held,
             ):
                 session = builder.getOrCreate()
