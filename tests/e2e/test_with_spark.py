@@ -66,6 +66,7 @@ def test_a_slice_is_idempotent_and_others_stay(shell: Shell) -> None:
     assert status["partitions"][1]["run"] == again["run"]
 
 
+@pytest.mark.slow
 def test_the_same_with_the_state_in_postgresql(shell: Shell, postgres: str) -> None:
     shell.json("init")
     shell.env["STATE_URL"] = postgres
@@ -235,6 +236,7 @@ def wait_for_attempt(path: Path) -> None:
     raise AssertionError("no attempt was started")
 
 
+@pytest.mark.slow
 def test_two_processes_write_two_slices_of_a_new_table_at_once(shell: Shell) -> None:
     shell.quick()
     shell.write(

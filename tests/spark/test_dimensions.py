@@ -47,22 +47,26 @@ def sales(bench: Bench) -> Bench:
             ],
         ),
         (f"SELECT count(*) AS n FROM @t {WHERE}", None),
-        (f"SELECT sum(n) AS n FROM @t {WHERE} GROUP BY region", None),
+        pytest.param(
+            f"SELECT sum(n) AS n FROM @t {WHERE} GROUP BY region", None, marks=pytest.mark.slow
+        ),
         (
             "SELECT a.n + coalesce(b.n, 0) AS n FROM @t a LEFT JOIN @t b ON b.region ="
             " '{partition.region}' AND b.day = date_sub('{partition.day}', 1)"
             " WHERE a.day = '{partition.day}'",
             None,
         ),
-        (
+        pytest.param(
             "SELECT n FROM @t WHERE day IN (SELECT max(day) FROM @t WHERE region ="
             " '{partition.region}' AND day <= '{partition.day}')",
             None,
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "SELECT row_number() OVER (ORDER BY n) AS n FROM @t WHERE region ="
             " '{partition.region}' OR day = '{partition.day}'",
             None,
+            marks=pytest.mark.slow,
         ),
         ("SELECT n FROM @t WHERE concat(day, '|', region) = '{partition}'", None),
         # The whole key and one of its segments beside each other.

@@ -161,7 +161,7 @@ def after(life: Life) -> None:
 
 
 CELLS = [(f, s, u) for f in FORMATS for s in STRATEGIES for u in UNITS]
-QUICK = {("delta", "replace"), ("delta", "merge"), ("parquet", "replace"), ("parquet", "history")}
+QUICK = {("delta", "replace"), ("parquet", "replace"), ("parquet", "history")}
 """What is run each time, for a partition; `make slow` runs the whole matrix."""
 
 
@@ -340,6 +340,7 @@ def test_keys_and_arguments_are_bound_in_every_format(bench: Bench, lake: str) -
 
 
 class TestPast:
+    @pytest.mark.slow
     def test_delta_is_read_as_it_was_and_goes_back(self, bench: Bench) -> None:
         bench.lake = "delta"
         life, table = Life(bench, "", "partition"), LakeTable("delta", "t", bench.schema)

@@ -75,7 +75,13 @@ def shop(bench: Bench) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "history that closes" else ())
+        for name in STRATEGIES
+    ],
+)
 def test_a_range_gives_the_table_of_its_keys(shop: Bench, strategy: str) -> None:
     words = STRATEGIES[strategy]
     for day in DAYS:
