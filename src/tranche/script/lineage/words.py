@@ -1,0 +1,105 @@
+"""Words of a statement that the parser has taken for something else than columns.
+
+In `date_trunc(u, at)`, `u` may become a unit in the tree, and a format that is a column may be
+dropped. What stands in the text and is no name in the tree must be a function, a type or a keyword.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tranche.model.lineage import Unknown
+
+_MARKER = "_tranche_"
+"""How the markers begin that stand for the key and the arguments."""
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_UNITS = frozenset(
+    {
+        *(
+            "YEAR",
+            "YEARS",
+            "QUARTER",
+            "QUARTERS",
+            "MONTH",
+            "MONTHS",
+            "WEEK",
+            "WEEKS",
+            "DAY",
+            "DAYS",
+        ),
+        *("HOUR", "HOURS", "MINUTE", "MINUTES", "SECOND", "SECONDS", "MILLISECOND"),
+        *("MILLISECONDS", "MICROSECOND", "MICROSECONDS", "NANOSECOND", "NANOSECONDS", "DAYOFWEEK"),
+        *("DAYOFYEAR", "DOW", "DOY", "ISODOW", "ISOYEAR", "YEAROFWEEK", "EPOCH"),
+    }
+)
+_TAKES_UNIT = frozenset(
+    {"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "EXTRACT", "TIMESTAMPADD", "TIMESTAMPDIFF"}
+)
+_KNOWN = frozenset(
+    {
+        *(
+            "OUTER",
+            "OVER",
+            "ROWS",
+            "RANGE",
+            "PRECEDING",
+            "FOLLOWING",
+            "UNBOUNDED",
+            "CURRENT",
+            "ROW",
+        ),
+        *("NULLS", "FIRST", "LAST", "WITHIN", "IGNORE", "RESPECT", "SETS", "GROUPING", "ROLLUP"),
+        *("CUBE", "PERCENT", "BUCKET", "REPEATABLE", "SYSTEM_TIME", "SYSTEM_VERSION", "VERSION"),
+        *("TEMPORARY", "TEMP", "VIEW", "REPLACE", "RETURNS", "RETURN", "VARIABLE", "VAR", "OF"),
+        *("LAZY", "CACHE", "OPTIONS", "COMMENT", "INCLUDE", "EXCLUDE", "LANGUAGE", "SQL"),
+        *("DETERMINISTIC", "CONTAINS", "READS", "DATA", "NAME", "ZONE", "LOCAL", "BOTH", "LEADING"),
+        *(
+            "TRAILING",
+            "RECURSIVE",
+            "MATERIALIZED",
+            "TIES",
+            "AT",
+            "TIME",
+            "ROWCOUNT",
+            "LEVEL",
+            "MAX",
+        ),
+    }
+)
+"""Words that are part of the grammar wherever they are no name."""
+
+
+def misread(tokens: Sequence[Token], tree: exp.Expr, line: int) -> Iterator[Unknown]:
+    """The words that may be columns and are not in the tree; `line` is that of the first token."""
+    named = {node.meta.get("start") for node in tree.find_all(exp.Identifier)}
+    typed = {name for node in tree.find_all(exp.DataType) for name in _type_words(node)}
+    for at, token in enumerate(tokens):
+        if token.token_type not in _NAMES or token.start in named:
+            continue
+        if at and tokens[at - 1].token_type is TokenType.COLON and token.text.startswith(_MARKER):
+            continue
+        following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
+        if following in (TokenType.L_PAREN, TokenType.FARROW):
+            continue
+        word = token.text.upper()
+        if token.token_type is TokenType.VAR and (
+            word in _KNOWN or word in typed or (word in _UNITS and _is_unit(tokens, at))
+        ):
+            continue
+        yield Unknown(f"what {token.text} means is not known", line + token.line - 1)
+
+
+def _type_words(node: exp.DataType) -> set[str]:
+    return {word.upper() for word in node.sql("spark").replace("<", " ").split()}
+
+
+def _is_unit(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a unit stands where only a unit can: `extract(DAY FROM …)`, `INTERVAL 1 DAY`."""
+    before = tokens[at - 1] if at else None
+    if before is None or before.token_type is not TokenType.L_PAREN:
+        following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
+        return following is not TokenType.COMMA
+    return at > 1 and tokens[at - 2].text.upper() in _TAKES_UNIT
