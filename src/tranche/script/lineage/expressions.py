@@ -58,8 +58,7 @@ def value_of(tracer: Tracer, node: exp.Expr, scope: Scope) -> Value:
             value = value_of(tracer, node.this, scope)
             return influenced(value, value_of(tracer, node.expression, scope), "filter")
         case exp.WithinGroup():
-            value = value_of(tracer, node.this, scope)
-            return influenced(value, value_of(tracer, node.expression, scope), "order")
+            return _within_group(tracer, node, scope)
         case exp.Struct():
             return _struct(tracer, node, scope)
         case exp.Exists() if isinstance(node.this, exp.Query):
@@ -178,6 +177,14 @@ def _chosen(
     value = merged((value_of(tracer, each, scope) for each in picked if each), "expression")
     by = merged(value_of(tracer, each, scope) for each in conditions if each)
     return influenced(value, by, "conditional")
+
+
+def _within_group(tracer: Tracer, node: exp.WithinGroup, scope: Scope) -> Value:
+    """`percentile_cont(0.5) WITHIN GROUP (ORDER BY a)` is made of what it is ordered by."""
+    value, order = (value_of(tracer, each, scope) for each in (node.this, node.expression))
+    if value.direct:
+        return influenced(value, order, "order")
+    return merged([value, order], "aggregation")
 
 
 def _window(tracer: Tracer, node: exp.Window, scope: Scope) -> Value:

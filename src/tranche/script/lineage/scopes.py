@@ -113,10 +113,15 @@ def resolve(scope: Scope, name: Name, variables: Mapping[str, Value]) -> Value:
     doubts: list[Candidate] = []
     level: Scope | None = scope
     while level is not None:
-        found = _here(level, name)
+        qualified = _qualified(level, name.parts)
+        found = qualified or _unqualified(level, name.parts)
         certain = [each for each in found if each.certain]
         if len(certain) > 1:
             return name.unknown(f"{name} may be any of several columns of that name")
+        if certain and qualified:
+            # That something nearer has a column which is called like the table is far-fetched, and
+            # of a table whose columns are not known every column counts as read.
+            return certain[0].value
         if certain:
             return _settled(name, certain[0].value, doubts)
         doubts += found
@@ -129,7 +134,8 @@ def resolve(scope: Scope, name: Name, variables: Mapping[str, Value]) -> Value:
         return _settled(name, variable, doubts)
     if not doubts:
         return name.unknown(f"nothing that is read has a column {name}")
-    return _settled(name, doubts[0].value, doubts)
+    same = all(doubt.value.direct == doubts[0].value.direct for doubt in doubts)
+    return doubts[0].value if same else _in_doubt(name, doubts)
 
 
 def _settled(name: Name, value: Value, doubts: list[Candidate]) -> Value:
@@ -143,22 +149,16 @@ def _in_doubt(name: Name, doubts: list[Candidate]) -> Value:
     return name.unknown(f"{name} may be a column of {where}, whose columns are not known")
 
 
-def _here(scope: Scope, name: Name) -> list[Candidate]:
-    """What a name means among what one SELECT reads."""
-    qualified = [
-        (source, size) for source in scope.sources if (size := source.qualified(name.parts[:-1]))
+def _qualified(scope: Scope, parts: Sequence[str]) -> list[Candidate]:
+    """What a name means that begins with that of a relation."""
+    named = [(source, size) for source in scope.sources if (size := source.qualified(parts[:-1]))]
+    longest = max((size for _, size in named), default=0)
+    return [
+        candidate
+        for source, size in named
+        if size == longest
+        for candidate in _of_source(source, parts[size:])
     ]
-    if qualified:
-        longest = max(size for _, size in qualified)
-        found = [
-            candidate
-            for source, size in qualified
-            if size == longest
-            for candidate in _of_source(source, name.parts[size:])
-        ]
-        if found:
-            return found
-    return _unqualified(scope, name.parts)
 
 
 def _of_source(source: Source, parts: Sequence[str]) -> Iterable[Candidate]:

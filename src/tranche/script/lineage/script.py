@@ -81,8 +81,9 @@ def _traced(script: Script, columns_of: ColumnsOf) -> ScriptLineage:
     tracer.first_line = last.statement.line
     found = tracer.query(last.tree)
     for item in reading.statements:
-        tracer.first_line = item.statement.line
-        unknown |= {*item.misread, *_unseen(tracer, item)}
+        if _is_traced(item):
+            tracer.first_line = item.statement.line
+            unknown |= {*item.misread, *_unseen(tracer, item)}
     return _result(script, tracer, found, unknown)
 
 
@@ -90,7 +91,7 @@ def _set_up(tracer: Tracer, item: Read) -> Iterator[Unknown]:
     """What a statement before the SELECT has to do with it."""
     tree, statement = item.tree, item.statement
     match tree:
-        case exp.Create(kind="VIEW") | exp.Cache() if isinstance(tree.expression, exp.Query):
+        case exp.Create(kind="VIEW") if isinstance(tree.expression, exp.Query):
             found = tracer.query(tree.expression)
             names = [each.name for each in _view_columns(tree)]
             tracer.views[_view_name(tree)] = found.renamed(names) if names else found
@@ -100,7 +101,8 @@ def _set_up(tracer: Tracer, item: Read) -> Iterator[Unknown]:
         case exp.Declare():
             for declared in tree.expressions:
                 default = declared.args.get("default")
-                value = tracer.value(default, Scope()) if default is not None else NOTHING
+                given = isinstance(default, exp.Expr)
+                value = tracer.value(default, Scope()) if given else NOTHING
                 for name in declared.this if isinstance(declared.this, list) else [declared.this]:
                     tracer.variables[name.name.lower()] = value
         case exp.Set():
@@ -135,13 +137,21 @@ def _set(tracer: Tracer, node: exp.Expr) -> None:
     tracer.variables[target.name.lower()] = value
 
 
+def _is_traced(item: Read) -> bool:
+    """Whether columns of the result may come through a statement: settings and functions aside."""
+    match item.tree:
+        case exp.Query() | exp.Values() | exp.Declare():
+            return True
+        case exp.Create(kind="VIEW"):
+            return isinstance(item.tree.expression, exp.Query)
+        case exp.Set():
+            return any(each.args.get("kind") == "VARIABLE" for each in item.tree.expressions)
+    return False
+
+
 def _unseen(tracer: Tracer, item: Read) -> Iterator[Unknown]:
     """Columns and tables in the tree that nothing has looked at."""
-    if item.tree is None or isinstance(item.tree, exp.Command):
-        return
-    if isinstance(item.tree, exp.Create) and item.tree.args.get("kind") != "VIEW":
-        return
-    for node in item.tree.find_all(exp.Column, exp.Table):
+    for node in item.tree.find_all(exp.Column, exp.Table) if item.tree is not None else ():
         if id(node) in tracer.visited or node.find_ancestor(exp.Hint) is not None:
             continue
         what = f"what {node.sql('spark')} has to do with the result is not known"

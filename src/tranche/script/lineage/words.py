@@ -13,8 +13,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tranche.model.lineage import Unknown
 
-_MARKER = "_tranche_"
-"""How the markers begin that stand for the key and the arguments."""
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _UNITS = frozenset(
     {
@@ -79,7 +77,7 @@ def misread(tokens: Sequence[Token], tree: exp.Expr, line: int) -> Iterator[Unkn
     for at, token in enumerate(tokens):
         if token.token_type not in _NAMES or token.start in named:
             continue
-        if at and tokens[at - 1].token_type is TokenType.COLON and token.text.startswith(_MARKER):
+        if _is_behind_colon(tokens, at):
             continue
         following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
         if following in (TokenType.L_PAREN, TokenType.FARROW):
@@ -90,6 +88,13 @@ def misread(tokens: Sequence[Token], tree: exp.Expr, line: int) -> Iterator[Unkn
         ):
             continue
         yield Unknown(f"what {token.text} means is not known", line + token.line - 1)
+
+
+def _is_behind_colon(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is a marker for a value, or in the path of a variant: `v:a.b`."""
+    while at > 1 and tokens[at - 1].token_type is TokenType.DOT:
+        at -= 2
+    return at > 0 and tokens[at - 1].token_type is TokenType.COLON
 
 
 def _type_words(node: exp.DataType) -> set[str]:
