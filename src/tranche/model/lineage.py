@@ -138,3 +138,75 @@ def columns_read(lineage: ScriptLineage) -> ColumnsRead | None:
         asset: None if asset in lineage.whole else frozenset(names)
         for asset, names in found.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A column of an asset or a field in it, or the rows of the asset.
+
+    >>> from tranche.model.asset import LakeTable
+    >>> str(Point(LakeTable("main", "orders")))
+    'rows of lake://main/orders'
+    """
+
+    asset: AssetUri
+    column: str | None = None
+    """None for the rows."""
+    path: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return f"rows of {self.asset}"
+        return ".".join((str(self.asset), self.column, *self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An arrow from what a script reads to what it makes of it."""
+
+    source: Point
+    target: Point
+    how: Kind | Why
+    script: str
+    depth: int
+    """How many arrows it is away from where the trace begins, from 1 on."""
+    declared: bool = False
+
+    @property
+    def direct(self) -> bool:
+        return self.how in KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What cannot be told of a script that a trace comes by."""
+
+    script: str
+    path: str
+    unknown: Unknown
+
+    def __str__(self) -> str:
+        line = "" if self.unknown.line is None else f":{self.unknown.line}"
+        return f"{self.path}{line}: {self.unknown.what}"
+
+
+Direction: TypeAlias = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where columns come from, or what is made of them, across scripts."""
+
+    start: Point
+    """The column that was asked for; an asset's rows stand for all of its columns."""
+    direction: Direction
+    begins: tuple[Point, ...]
+    """The columns that it follows, and the rows that they are in."""
+    links: tuple[Link, ...]
+    doubts: tuple[Doubt, ...] = ()
+    unwritten: tuple[str, ...] = ()
+    """The scripts that read something of it and write nothing."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.doubts
