@@ -85,7 +85,10 @@ def _measure(folder: Path) -> Iterator[Figure]:
     what = f"lineage of {_SCRIPTS} scripts"
     yield Figure(f"{what}, nothing traced yet", statistics.median(cold), "s", 5.0)
     yield Figure(f"{what}, traced before in the process", statistics.median(warm), "s", 0.5)
-    for asked in (f"lineage lake://main/t{_SCRIPTS}.amount", "lineage lake://main/t1.amount --down"):
+    for asked in (
+        f"lineage lake://main/t{_SCRIPTS}.amount",
+        "lineage lake://main/t1.amount --down",
+    ):
         took = [_time(folder, asked) for _ in range(3)]
         yield Figure(f"{asked}, {_SCRIPTS} scripts, parsed", statistics.median(took), "s", 5.0)
 

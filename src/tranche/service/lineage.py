@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _LIKELY = 0.5
 
 
-def column_lineage(project: Project, state: PartitionReader, target: str, direction: Direction) -> Trace:
+def column_lineage(
+    project: Project, state: PartitionReader, target: str, direction: Direction
+) -> Trace:
     """What a column comes from, or what is made of it; of all columns of an asset, one step of it.
 
     A target is an asset, or `<asset>.<column>`.

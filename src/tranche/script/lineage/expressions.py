@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 
 _OF_ANOTHER_ROW = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
 """Functions of windows that take a value as it is, from another row."""
+_NAMING = (exp.Dot, exp.Func, exp.Kwarg, exp.PropertyEQ)
+"""What looks like an operator in the tree and is none."""
 _PICKED = (exp.ArgMax, exp.ArgMin)
 
 
-def value_of(tracer: Tracer, node: exp.Expr, scope: Scope) -> Value:
+def value_of(tracer: Tracer, node: exp.Expr | None, scope: Scope) -> Value:
     """What goes into an expression; what is not known by name is made of all that stands in it."""
     match node:
+        case None:
+            # What the parser has left out, as in `max_by(, a)`.
+            return NOTHING
         case exp.Column():
             return _column(tracer, node, scope)
         case exp.Identifier():
@@ -67,8 +72,10 @@ def value_of(tracer: Tracer, node: exp.Expr, scope: Scope) -> Value:
             return _subquery(tracer, node, scope)
         case exp.Kwarg():
             return value_of(tracer, node.expression, scope)
-        case exp.Func():
+        case exp.Func() if not isinstance(node, exp.Connector):
             return _function(tracer, node, scope)
+        case exp.Binary():
+            return merged((value_of(tracer, each, scope) for each in _operands(node)), "expression")
     return merged(_inside(tracer, node, scope), "expression")
 
 
@@ -81,11 +88,16 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an expression makes one value of many rows, windows and inner queries aside."""
-    if isinstance(node, exp.Query):
-        return False
-    if isinstance(node, exp.Window):
-        return any(has_aggregate(child) for child in children(node.this))
-    return is_aggregate(node) or any(has_aggregate(child) for child in children(node))
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, exp.Window):
+            waiting += children(at.this)
+        elif is_aggregate(at):
+            return True
+        elif not isinstance(at, exp.Query):
+            waiting += children(at)
+    return False
 
 
 def children(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -108,6 +120,19 @@ def _told(node: exp.Expr) -> exp.Expr:
 
 def _inside(tracer: Tracer, node: exp.Expr, scope: Scope) -> Iterator[Value]:
     return (value_of(tracer, child, scope) for child in children(node))
+
+
+def _operands(node: exp.Binary) -> Iterator[exp.Expr]:
+    """What stands between operators, however many there are in a row: a list of conditions may be
+    longer than Python can call functions within each other."""
+    waiting: list[exp.Expr] = [node]
+    while waiting:
+        at = waiting.pop()
+        plain = isinstance(at, exp.Binary) and not isinstance(at, _NAMING)
+        if plain or isinstance(at, exp.Connector):
+            waiting += children(at)
+        else:
+            yield at
 
 
 def _column(tracer: Tracer, node: exp.Column, scope: Scope) -> Value:

@@ -25,6 +25,7 @@ from tranche.script.lineage.scopes import Scope
 from tranche.script.lineage.tracer import ColumnsOf, Tracer
 from tranche.script.lineage.values import NOTHING, Value
 
+_ODD = Unknown("the SELECT has a form whose columns cannot be traced")
 _DEEP = Unknown("the script is nested too deeply for its columns to be traced")
 
 
@@ -57,7 +58,11 @@ class Lineages:
             used[asset] = columns_of(asset)
             return used[asset]
 
-        found = script_lineage(script, noted)
+        try:
+            found = script_lineage(script, noted)
+        except Exception:
+            # A tree of a form that nobody thought of: the other scripts are traced all the same.
+            found = ScriptLineage(unknown=(_ODD,), tables=script.reads)
         self._known[key] = used, found
         return found
 
