@@ -22,7 +22,6 @@ from tranche.cli.output import Output, harmless
 from tranche.errors import UsageError
 from tranche.model.lineage import Trace
 
-
 _END = {"up": "is not made by a script", "down": "is read by no other script"}
 
 

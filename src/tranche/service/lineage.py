@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tranche.errors import ScriptFaults, UnknownTarget
 from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
 from tranche.model.columns import Columns
-from tranche.model.lineage import ColumnsRead, Direction, Point, ScriptLineage, Trace, columns_read
+from tranche.model.lineage import Direction, Point, ScriptLineage, Trace
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.graph import Graph, build_graph
@@ -47,13 +47,6 @@ def project_lineage(project: Project, state: PartitionReader) -> ProjectLineage:
         return versions[0].columns if versions else None
 
     return ProjectLineage(build_graph(project.scripts), captured, _read)
-
-
-def reads_of(known: ProjectLineage, script: Script) -> ColumnsRead | None:
-    """The columns of each upstream table that the rows of a script depend on, as its text says;
-    None if that is not certain."""
-    known.of(script)
-    return columns_read(_read(script, known.columns_of))
 
 
 def _read(script: Script, columns_of: ColumnsOf) -> ScriptLineage:

@@ -204,3 +204,16 @@ SELECT k, name, value FROM t UNPIVOT (value FOR name IN (a, b AS bb));
 -- > name =
 -- > value = expression a b
 -- > rows = unnest a b
+
+-- name: recursive, with columns that move
+WITH RECURSIVE r (p, q, s) AS (
+    SELECT k, k, k FROM t
+    UNION ALL
+    SELECT r.q, r.s, u.x FROM r JOIN u ON u.k = r.p
+) SELECT p FROM r;
+-- > p = identity t.k x
+-- > rows = join t.k u.k x
+
+-- name: a window that nobody uses
+SELECT a FROM t WINDOW w AS (PARTITION BY b ORDER BY c);
+-- > a = identity a

@@ -248,3 +248,14 @@ SELECT x, upper(y) AS y FROM read_json('data/' || '{partition}' || '.json') WHER
 SELECT * FROM read_csv('data/a.csv', header => true, schema => 'a INT, b STRING');
 -- > a = identity file:data/a.csv.a
 -- > b = identity file:data/a.csv.b
+
+-- name: words of the grammar
+SELECT lag(amount, 1) RESPECT NULLS OVER (ORDER BY day NULLS LAST) AS a,
+       sum(tax) OVER (ORDER BY id RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS b,
+       trim(BOTH 'x' FROM status) AS c, created_at AT TIME ZONE 'UTC' AS d,
+       datediff(DAY, created_at, day) AS e FROM orders;
+-- > a = expression amount; window day
+-- > b = aggregation tax; window orders.id
+-- > c = expression orders.status
+-- > d = expression created_at
+-- > e = expression created_at day

@@ -41,6 +41,8 @@ def value_of(tracer: Tracer, node: exp.Expr | None, scope: Scope) -> Value:
             return NOTHING
         case exp.Column():
             return _column(tracer, node, scope)
+        case exp.Star():
+            return _all(tracer, starred(tracer, node, scope))
         case exp.Identifier():
             return scope.parameters.get(node.name.lower(), NOTHING)
         case exp.Literal() | exp.Null() | exp.Boolean() | exp.DataType() | exp.Placeholder():
@@ -283,9 +285,8 @@ def _function(tracer: Tracer, node: exp.Func, scope: Scope) -> Value:
 
 
 def _argument(tracer: Tracer, node: exp.Func, argument: exp.Expr, scope: Scope) -> Value:
-    if isinstance(argument, exp.Star):
-        counts = isinstance(node, exp.Count)
-        return NOTHING if counts else _all(tracer, starred(tracer, argument, scope))
+    if isinstance(argument, exp.Star) and isinstance(node, exp.Count):
+        return NOTHING
     return value_of(tracer, argument, scope)
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tranche.script.lineage.tracer import Tracer
 
 _ORDERS = ("order", "sort", "cluster", "distribute")
-_ROUNDS = 4
-"""How often a recursive CTE is looked at; what it is made of is found after two or three."""
+_ROUNDS = 50
+"""How often a recursive CTE is looked at; what it is made of is mostly found after two or three."""
 
 
 def query(
@@ -104,9 +104,10 @@ def _recursive(
         again = query(tracer, node, parent, {**known, name: found})
         again = again.renamed(names) if names else again
         if again == found:
-            break
+            return found
         found = again
-    return found
+    lost = Unknown(f"what {name} is made of is not found")
+    return replace(found, unknown=found.unknown | {lost})
 
 
 def _select(
@@ -124,6 +125,9 @@ def _select(
         sources.add(tracer, lateral, scope)
     for pivot in node.args.get("pivots") or ():
         sources.pivot(tracer, pivot, scope)
+    for window in scope.windows.values():
+        # Nobody may use it; what is used is looked at again.
+        merged(tracer.value(each, scope) for each in children(window))
     _condition(tracer, node.args.get("where"), scope)
     items, stars = _projected(tracer, node, scope)
     _grouped(tracer, node, scope)

@@ -25,6 +25,12 @@ from tranche.script.lineage.scopes import Scope
 from tranche.script.lineage.tracer import ColumnsOf, Tracer
 from tranche.script.lineage.values import NOTHING, Value
 
+_NAMED = (
+    *(exp.Column, exp.Table, exp.Dot, exp.Alias, exp.Aliases, exp.TableAlias, exp.PivotAlias),
+    *(exp.Window, exp.Lambda, exp.PropertyEQ, exp.Kwarg, exp.ColumnDef, exp.Schema, exp.Join),
+    *(exp.Pivot, exp.DeclareItem, exp.Slice, exp.DataType, exp.In, exp.Tuple),
+)
+"""What a name can be part of that is no column by itself."""
 _ODD = Unknown("the SELECT has a form whose columns cannot be traced")
 _DEEP = Unknown("the script is nested too deeply for its columns to be traced")
 
@@ -156,11 +162,27 @@ def _is_traced(item: Read) -> bool:
 
 def _unseen(tracer: Tracer, item: Read) -> Iterator[Unknown]:
     """Columns and tables in the tree that nothing has looked at."""
-    for node in item.tree.find_all(exp.Column, exp.Table) if item.tree is not None else ():
-        if id(node) in tracer.visited or node.find_ancestor(exp.Hint) is not None:
+    if item.tree is None:
+        return
+    for node in item.tree.find_all(exp.Column, exp.Table, exp.Identifier):
+        if isinstance(node, exp.Identifier):
+            seen = isinstance(node.parent, _NAMED) or _is_parameter(node)
+        else:
+            seen = id(node) in tracer.visited
+        if seen or node.find_ancestor(exp.Hint) is not None:
             continue
         what = f"what {node.sql('spark')} has to do with the result is not known"
         yield Unknown(what, tracer.line(node))
+
+
+def _is_parameter(node: exp.Identifier) -> bool:
+    """Whether a name is that of a parameter of a lambda function around it."""
+    function = node.find_ancestor(exp.Lambda)
+    while function is not None:
+        if any(each.name.lower() == node.name.lower() for each in function.expressions):
+            return True
+        function = function.find_ancestor(exp.Lambda)
+    return False
 
 
 def _result(

@@ -38,36 +38,14 @@ _TAKES_UNIT = frozenset(
 )
 _KNOWN = frozenset(
     {
-        *(
-            "OUTER",
-            "OVER",
-            "ROWS",
-            "RANGE",
-            "PRECEDING",
-            "FOLLOWING",
-            "UNBOUNDED",
-            "CURRENT",
-            "ROW",
-        ),
-        *("NULLS", "FIRST", "LAST", "WITHIN", "IGNORE", "RESPECT", "SETS", "GROUPING", "ROLLUP"),
-        *("CUBE", "PERCENT", "BUCKET", "REPEATABLE", "SYSTEM_TIME", "SYSTEM_VERSION", "VERSION"),
-        *("TEMPORARY", "TEMP", "VIEW", "REPLACE", "RETURNS", "RETURN", "VARIABLE", "VAR", "OF"),
-        *("LAZY", "CACHE", "OPTIONS", "COMMENT", "INCLUDE", "EXCLUDE", "LANGUAGE", "SQL"),
-        *("DETERMINISTIC", "CONTAINS", "READS", "DATA", "NAME", "ZONE", "LOCAL", "BOTH", "LEADING"),
-        *(
-            "TRAILING",
-            "RECURSIVE",
-            "MATERIALIZED",
-            "TIES",
-            "AT",
-            "TIME",
-            "ROWCOUNT",
-            "LEVEL",
-            "MAX",
-        ),
+        *("CURRENT", "PRECEDING", "FOLLOWING", "UNBOUNDED", "NULLS", "LAST", "IGNORE", "RESPECT"),
+        *("WITHIN", "INCLUDE", "EXCLUDE", "BOTH", "LEADING", "TRAILING", "PLACING", "AT", "ZONE"),
+        *("VERSION", "OF", "BUCKET", "VAR", "VARIABLE", "IF"),
     }
 )
-"""Words that are part of the grammar wherever they are no name."""
+"""Words of the grammar that stand beside other words."""
+_BEFORE = (TokenType.L_PAREN, TokenType.COMMA)
+_BEHIND = (TokenType.R_PAREN, TokenType.COMMA)
 
 
 def misread(tokens: Sequence[Token], tree: exp.Expr, line: int) -> Iterator[Unknown]:
@@ -82,10 +60,7 @@ def misread(tokens: Sequence[Token], tree: exp.Expr, line: int) -> Iterator[Unkn
         following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
         if following in (TokenType.L_PAREN, TokenType.FARROW):
             continue
-        word = token.text.upper()
-        if token.token_type is TokenType.VAR and (
-            word in _KNOWN or word in typed or (word in _UNITS and _is_unit(tokens, at))
-        ):
+        if token.token_type is TokenType.VAR and _is_word(tokens, at, typed):
             continue
         yield Unknown(f"what {token.text} means is not known", line + token.line - 1)
 
@@ -101,10 +76,17 @@ def _type_words(node: exp.DataType) -> set[str]:
     return {word.upper() for word in node.sql("spark").replace("<", " ").split()}
 
 
-def _is_unit(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a unit stands where only a unit can: `extract(DAY FROM …)`, `INTERVAL 1 DAY`."""
+def _is_word(tokens: Sequence[Token], at: int, typed: set[str]) -> bool:
+    """Whether it is a word of the grammar where it stands, a unit, or part of a type.
+
+    What stands alone among the arguments of a function may be a column, whatever it is called.
+    """
+    word = tokens[at].text.upper()
     before = tokens[at - 1] if at else None
-    if before is None or before.token_type is not TokenType.L_PAREN:
-        following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
-        return following is not TokenType.COMMA
-    return at > 1 and tokens[at - 2].text.upper() in _TAKES_UNIT
+    following = tokens[at + 1] if at + 1 < len(tokens) else None
+    if before is None or following is None:
+        return word in typed or word in _UNITS
+    if before.token_type in _BEFORE and following.token_type in _BEHIND:
+        opened = before.token_type is TokenType.L_PAREN and at > 1
+        return word in _UNITS and opened and tokens[at - 2].text.upper() in _TAKES_UNIT
+    return word in _KNOWN or word in _UNITS or word in typed or before.text.upper() == "COLLATE"
