@@ -259,3 +259,8 @@ SELECT lag(amount, 1) RESPECT NULLS OVER (ORDER BY day NULLS LAST) AS a,
 -- > c = expression orders.status
 -- > d = expression created_at
 -- > e = expression created_at day
+
+-- name: expressions without a name
+SELECT max(amount), count(*) FROM orders;
+-- > max(amount) = aggregation amount
+-- > count(1) =

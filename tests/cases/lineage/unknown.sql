@@ -107,3 +107,8 @@ SELECT most() AS m, x FROM u;
 SELECT a FROM identifier('raw');
 -- > a =
 -- > unknown = which table IDENTIFIER names is not known
+
+-- name: a union of queries that do not fit
+SELECT a FROM t UNION ALL SELECT k, x FROM u;
+-- > a = identity t.a u.k
+-- > unknown = which columns of the two queries belong together is not known

@@ -170,14 +170,21 @@ def _projected(
             continue
         made = generators.projected(tracer, each, scope)
         if made is None:
-            name = each.alias_or_name or each.output_name or each.sql("spark")
-            made = [Column(name, tracer.value(each, scope))]
+            made = [Column(_name(each), tracer.value(each, scope))]
         items += made
         if isinstance(each, exp.Alias | exp.Aliases):
             for item in made:
                 if isinstance(item, Column):
                     scope.aliases.setdefault(item.name.lower(), item.value)
     return items, stars
+
+
+def _name(node: exp.Expr) -> str:
+    """What a column is called; an expression without a name, nearly as Spark calls it."""
+    if isinstance(node, exp.Alias | exp.Column | exp.Dot | exp.Bracket) and node.output_name:
+        return node.output_name
+    text = node.sql("spark", normalize_functions="lower")
+    return text.replace("count(*)", "count(1)")
 
 
 def _grouped(tracer: Tracer, node: exp.Select, scope: Scope) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from tranche.model.lineage import Influence, Unknown
+from tranche.model.lineage import Influence, Unknown, Why
 from tranche.script.lineage.relations import Column, Item, Relation, Rest, candidates
 from tranche.script.lineage.values import Value, influences, merged, with_unknown
 
@@ -27,33 +27,32 @@ def combined(tracer: Tracer, node: exp.SetOperation, left: Relation, right: Rela
     union = isinstance(node, exp.Union)
     both = (*left.items, *right.items)
     if not union or node.args.get("distinct"):
-        why = "group" if union else "filter"
+        why: Why = "group" if union else "filter"
         for item in both:
             if isinstance(item, Column):
-                rows |= influences(item.value, "group" if why == "group" else "filter")
+                rows |= influences(item.value, why)
                 unknown |= item.value.unknown
             else:
                 unknown.add(Unknown(f"the columns of {item.label} are not known"))
     items = left.items
+    by_name = bool(node.args.get("by_name"))
+    closed = not (left.is_open or right.is_open)
+    if closed and not by_name and len(left.items) != len(right.items):
+        unknown.add(_UNEVEN)
     if union:
-        by_name = bool(node.args.get("by_name"))
         items = _by_name(left, right) if by_name else _by_position(left, right)
     return Relation(items, frozenset(rows), frozenset(unknown), stars=left.stars | right.stars)
 
 
 def _by_position(left: Relation, right: Relation) -> tuple[Item, ...]:
     """Behind a star that nobody can write out, positions are lost, unless both have the same."""
-    if _shape(left) == _shape(right) and not left.is_open:
+    if len(left.items) == len(right.items) and not (left.is_open or right.is_open):
         return tuple(map(_both, left.items, right.items))
     if left.items == right.items:
         return left.items
     known = min(_known(left), _known(right))
     ahead = tuple(map(_both, left.items[:known], right.items[:known]))
     return (*ahead, *(_lost(item) for item in left.items[known:]))
-
-
-def _shape(relation: Relation) -> int:
-    return len(relation.items)
 
 
 def _known(relation: Relation) -> int:
