@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 from tranche.cli.backfill_command import backfill, catchup
 from tranche.cli.event_commands import event, pause, pending, resume
 from tranche.cli.explain_command import explain
+from tranche.cli.lineage_command import lineage
 from tranche.cli.look_commands import show, sql, status
 from tranche.cli.output import Output
 from tranche.cli.project_commands import check, demo, graph, init
@@ -32,6 +33,7 @@ for _command in (
     demo,
     check,
     graph,
+    lineage,
     run,
     backfill,
     catchup,

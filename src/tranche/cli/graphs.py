@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tranche.cli.output import shown
 from tranche.model.project import Project
 from tranche.views.assets import script_view
 from tranche.views.graph import picture
@@ -38,20 +39,20 @@ def as_mermaid(project: Project) -> Iterable[str]:
     ids = {node: f"n{n}" for n, node in enumerate([*drawn.sources, *drawn.scripts, *drawn.assets])}
     yield "graph LR"
     for node in drawn.sources:
-        yield f'  {ids[node]}[("{_mermaid(node)}")]'
+        yield f'  {ids[node]}[("{mermaid_text(node)}")]'
     for node in drawn.scripts:
         condition = drawn.conditions.get(node)
-        below = f"<br/>when {_mermaid(condition)}" if condition else ""
-        yield f'  {ids[node]}["{_mermaid(node)}{below}"]'
+        below = f"<br/>when {mermaid_text(condition)}" if condition else ""
+        yield f'  {ids[node]}["{mermaid_text(node)}{below}"]'
     for job, tasks in drawn.jobs.items():
-        yield f'  subgraph job_{job}["{_mermaid(job)}"]'
+        yield f'  subgraph job_{job}["{mermaid_text(job)}"]'
         yield from (f"    {ids[task]}" for task in tasks)
         yield "  end"
     for node in drawn.assets:
-        yield f'  {ids[node]}[("{_mermaid(node)}")]'
+        yield f'  {ids[node]}[("{mermaid_text(node)}")]'
     for edge in drawn.edges:
         arrow = "==>" if edge.triggers else "-->"
-        label = f'|"{_mermaid(edge.label)}"|' if edge.label else ""
+        label = f'|"{mermaid_text(edge.label)}"|' if edge.label else ""
         yield f"  {ids[edge.source]} {arrow}{label} {ids[edge.target]}"
 
 
@@ -78,9 +79,15 @@ def as_dot(project: Project) -> Iterable[str]:
     yield "}"
 
 
-def _mermaid(text: str) -> str:
+def mermaid_text(text: str) -> str:
+    """A text that ends no label and is no markup.
+
+    >>> mermaid_text('a"]; <b>')
+    'a&quot;]; &lt;b&gt;'
+    """
+    plain = shown(text)
     return (
-        text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+        plain.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
     )
 
 

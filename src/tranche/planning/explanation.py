@@ -6,13 +6,11 @@ from dataclasses import replace
 from itertools import count
 
 from tranche.errors import UsageError
-from tranche.model.asset import LakeTable
 from tranche.model.explanation import Explanation, FilesView, KeyOrigin, SentStatement
 from tranche.model.partitioning import time_of
 from tranche.model.plan import Request, Step
 from tranche.model.project import Project
 from tranche.model.statement import FileHole, Statement, TableHole
-from tranche.model.strategy import CURRENT_SUFFIX, History
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.plan import build_plan
 from tranche.planning.resolve import resolve
@@ -107,19 +105,7 @@ def _sent(graph: Graph, statement: Statement, values: Values, numbers: count[int
 
 
 def _table(graph: Graph, hole: TableHole) -> str:
-    history = _history_behind(graph, hole.table)
+    history = graph.history_behind(hole.table)
     if history is not None and (hole.pinned or hole.qualifies):
         return current_rows(hole, quoted(history))
     return quoted(hole.table)
-
-
-def _history_behind(graph: Graph, table: LakeTable) -> LakeTable | None:
-    """The history whose current rows a name means, as far as the scripts tell."""
-    producer = graph.producer(table)
-    made = producer.annotations.materialize if producer is not None else None
-    if made is None or not isinstance(made.strategy, History):
-        return None
-    history = made.asset
-    if not isinstance(history, LakeTable):
-        return None
-    return history if table.table == f"{history.table}{CURRENT_SUFFIX}" else None

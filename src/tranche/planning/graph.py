@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from tranche.errors import Fault, Place
-from tranche.model.asset import AssetUri
+from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.script import Script
+from tranche.model.strategy import CURRENT_SUFFIX, History
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,17 @@ class Graph:
         script = self.producer(asset)
         made = script.asset if script is not None else None
         return asset if made is None else made
+
+    def history_behind(self, asset: AssetUri) -> LakeTable | None:
+        """The history whose current rows an asset is, as far as the scripts tell."""
+        producer = self.producer(asset)
+        made = producer.annotations.materialize if producer is not None else None
+        if made is None or not isinstance(made.strategy, History):
+            return None
+        history = made.asset
+        if not isinstance(history, LakeTable) or not isinstance(asset, LakeTable):
+            return None
+        return history if asset.table == f"{history.table}{CURRENT_SUFFIX}" else None
 
     def is_read(self, name: str) -> bool:
         """Whether a script reads or waits for what another makes."""

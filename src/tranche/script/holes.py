@@ -83,7 +83,7 @@ def cut(source: Source, annotations: Annotations, item: Parsed, *, pinned: bool)
     if item.tree is not None:
         holes += _qualifiers(item.tree, refs)
         holes = with_asof_joins(source, item.tokens, item.tree, holes)
-    reads: list[AssetUri] = [_file_asset(hole) for _, _, hole in files]
+    reads: list[AssetUri] = [file_asset(hole) for _, _, hole in files]
     reads += [ref.table for ref in refs if not ref.written]
     parts = spliced(source.text, item.start, item.tokens[-1].end + 1, holes)
     return Cut(
@@ -300,7 +300,7 @@ def _qualifiers(tree: exp.Expr, refs: list[TableRef]) -> Iterator[Hole]:
             break
 
 
-def _file_asset(hole: FileHole) -> FileSet:
+def file_asset(hole: FileHole) -> FileSet:
     """The files as the graph shows them, with the token standing for each key."""
     text = ""
     for part in hole.path:

@@ -3,6 +3,7 @@
 from tranche.service.assets import find_asset, find_job, find_made
 from tranche.service.checking import CheckReport, check
 from tranche.service.explaining import check_scan, explain, scan
+from tranche.service.lineage import column_lineage
 from tranche.service.looking import (
     AssetStatus,
     ColumnsLog,
@@ -43,6 +44,7 @@ __all__ = [
     "Violations",
     "check",
     "check_scan",
+    "column_lineage",
     "columns_log",
     "copy",
     "explain",

@@ -13,11 +13,13 @@ from pages import blocks, page, section
 from typer.main import get_command
 
 from tranche.cli.app import app
+from tranche.cli.lineage_command import LineageFormat
 from tranche.cli.project_commands import GraphFormat
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.explanation import Explanation, FilesView, SentStatement
+from tranche.model.lineage import Doubt, Kind, Link, Point, Trace, Unknown, Why
 from tranche.model.pending import Pending, Rejected
 from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
 from tranche.model.rows import Rows
@@ -48,6 +50,7 @@ from tranche.views.assets import (
     violations_view,
 )
 from tranche.views.explanation import explanation_view
+from tranche.views.lineage import trace_view
 from tranche.views.runs import plan_view, run_view
 
 PAGE = "docs/commands.md"
@@ -106,6 +109,12 @@ def test_options_of_the_whole_command_are_documented() -> None:
 def test_the_formats_of_the_graph_are_documented() -> None:
     for format_ in GraphFormat:
         assert f"`{format_}`" in section(PAGE, "`graph`")
+
+
+def test_the_words_of_lineage_are_documented() -> None:
+    text = section(PAGE, "`lineage`")
+    for word in (*LineageFormat, *get_args(Kind), *get_args(Why)):
+        assert f"`{word}`" in text, word
 
 
 # Names in the JSON
@@ -167,6 +176,14 @@ def test_every_json_block_is_json() -> None:
     assert blocks(PAGE, "json")
     for block in blocks(PAGE, "json"):
         json.loads(block.text)
+
+
+def test_the_json_of_lineage() -> None:
+    [trace] = documented("lineage")
+    point = Point(LakeTable("main", "a"), "x")
+    link = Link(point, point, "identity", "a", 1)
+    doubt = Doubt("a", "a.sql", Unknown("what"))
+    assert names(trace) == names(trace_view(Trace(point, "up", (), (link,), (doubt,))))
 
 
 def test_the_json_of_run() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,9 @@ from tranche.model.script import Script
 from tranche.script.lakes import Lakes
 from tranche.script.read import ScriptRead
 from tranche.script.sql import read_sql_script
+
+# Lets the tests of this folder share `lineage_cases`.
+sys.path.insert(0, str(Path(__file__).parent))
 
 Read = Callable[[str], ScriptRead]
 

@@ -1,0 +1,211 @@
+"""Columns across scripts: up, down, and what is declared."""
+
+from __future__ import annotations
+
+from tranche.model.asset import AssetUri, LakeTable
+from tranche.model.columns import Columns
+from tranche.model.lineage import Direction, Point, Trace
+from tranche.planning.graph import build_graph
+from tranche.planning.lineage import ProjectLineage
+from tranche.planning.lineage_trace import trace
+from tranche.script.lineage import Lineages
+
+from .conftest import project_of
+
+SHOP = {
+    "orders": "materialize lake://main/orders :: SELECT id, day, amount, tax, status FROM raw",
+    "daily": "materialize lake://main/daily :: "
+    "SELECT day, sum(amount + tax) AS total FROM orders WHERE status = 'paid' GROUP BY day",
+    "monthly": "materialize lake://main/monthly :: "
+    "SELECT substring(day, 1, 7) AS month, sum(total) AS total FROM daily GROUP BY 1",
+    "report": " :: SELECT total FROM monthly",
+}
+
+
+def lineage_of(texts: dict[str, str], captured: dict[str, str] | None = None) -> ProjectLineage:
+    def columns(asset: AssetUri) -> Columns | None:
+        known = (captured or {}).get(str(asset).rpartition("/")[2])
+        return None if known is None else tuple((name, "int") for name in known.split())
+
+    return ProjectLineage(build_graph(project_of(texts).scripts), columns, Lineages().of)
+
+
+def point(text: str) -> Point:
+    table, _, column = text.partition(".")
+    return Point(LakeTable("main", table), column or None)
+
+
+def found(lineage: ProjectLineage, start: str, direction: Direction, *, far: bool = True) -> Trace:
+    return trace(lineage, point(start), direction, far=far)
+
+
+def arrows(trace: Trace) -> list[str]:
+    return [
+        f"{link.source} {link.how} {link.target}".replace("lake://main/", "")
+        for link in trace.links
+        if link.how != "rows"
+    ]
+
+
+def test_up() -> None:
+    traced = found(lineage_of(SHOP), "monthly.total", "up")
+    assert arrows(traced) == [
+        "daily.total aggregation monthly.total",
+        "daily.day group rows of monthly",
+        "orders.amount aggregation daily.total",
+        "orders.tax aggregation daily.total",
+        "orders.status filter rows of daily",
+        "orders.day group rows of daily",
+        "orders.day identity daily.day",
+        "raw.amount identity orders.amount",
+        "raw.tax identity orders.tax",
+        "raw.status identity orders.status",
+        "raw.day identity orders.day",
+    ]
+    assert traced.complete
+    assert [link.depth for link in traced.links if str(link.source).endswith("raw.tax")] == [3]
+
+
+def test_down() -> None:
+    traced = found(lineage_of(SHOP), "raw.tax", "down")
+    assert arrows(traced) == [
+        "raw.tax identity orders.tax",
+        "orders.tax aggregation daily.total",
+        "daily.total aggregation monthly.total",
+    ]
+    assert traced.unwritten == ("report",)
+
+
+def test_down_through_rows() -> None:
+    """Who drops a column that picks rows breaks all that is made of them."""
+    traced = found(lineage_of(SHOP), "orders.status", "down")
+    assert [(str(link.source), link.how, str(link.target)) for link in traced.links] == [
+        ("lake://main/orders.status", "filter", "rows of lake://main/daily"),
+        ("rows of lake://main/daily", "rows", "rows of lake://main/monthly"),
+    ]
+    assert traced.unwritten == ("report",)
+
+
+def test_one_step_of_an_asset() -> None:
+    traced = found(lineage_of(SHOP), "daily", "up", far=False)
+    assert [point.column for point in traced.begins] == ["day", "total", None]
+    assert {link.depth for link in traced.links} == {1}
+    down = found(lineage_of(SHOP), "daily", "down", far=False)
+    assert arrows(down) == [
+        "daily.day expression monthly.month",
+        "daily.day group rows of monthly",
+        "daily.total aggregation monthly.total",
+    ]
+
+
+def test_names_in_any_case() -> None:
+    texts = {"a": "materialize lake://main/a :: SELECT 1 AS Amount"}
+    texts["b"] = "materialize lake://main/b :: SELECT AMOUNT AS x FROM a"
+    assert arrows(found(lineage_of(texts), "a.amount", "down")) == ["a.amount identity b.x"]
+
+
+def test_stars_are_written_out_with_what_scripts_make() -> None:
+    texts = {"t0": "materialize lake://main/t0 :: SELECT 1 AS a, 2 AS b"}
+    for number in range(1, 400):
+        texts[f"t{number}"] = (
+            f"materialize lake://main/t{number} :: SELECT *, a + 1 AS c{number} FROM t{number - 1}"
+        )
+    lineage = lineage_of(texts)
+    script = lineage.graph.scripts["t399"]
+    assert [column.column for column in lineage.of(script).columns][:3] == ["a", "b", "c1"]
+    assert lineage.of(script).complete
+
+
+def test_stars_are_written_out_with_what_was_captured() -> None:
+    texts = {"b": "materialize lake://main/b :: SELECT * FROM raw"}
+    lineage = lineage_of(texts, {"raw": "x y"})
+    assert [column.column for column in lineage.of(lineage.graph.scripts["b"]).columns] == [
+        "x",
+        "y",
+    ]
+    open_ = lineage_of(texts)
+    assert arrows(found(open_, "b.x", "up")) == ["raw.x identity b.x"]
+    assert arrows(found(open_, "raw.x", "down")) == ["raw.x identity b.x"]
+    assert [str(doubt) for doubt in found(open_, "raw.x", "down").doubts] == [
+        "pipelines/b.sql: the columns of lake://main/raw are not known"
+    ]
+
+
+def test_what_is_declared_wins() -> None:
+    declared = "column total <- lake://main/raw.net, lake://main/raw.amount; column extra <- lake://main/u.x"
+    texts = {
+        "a": f"materialize lake://main/a; {declared} :: SELECT amount AS total, id FROM raw",
+    }
+    lineage = lineage_of(texts)
+    traced = found(lineage, "a", "up", far=False)
+    assert [
+        (str(link.source)[12:], link.how, link.declared) for link in traced.links if link.direct
+    ] == [
+        ("raw.net", "expression", True),
+        ("raw.amount", "identity", True),
+        ("raw.id", "identity", False),
+        ("u.x", "expression", True),
+    ]
+    assert arrows(found(lineage, "u.x", "down")) == ["u.x expression a.extra"]
+
+
+def test_current_rows_are_of_their_history() -> None:
+    texts = {
+        "c": "materialize lake://main/c key=id history :: SELECT id, name FROM raw",
+        "d": "materialize lake://main/d :: SELECT name, valid_from FROM c_current",
+        "e": "materialize lake://main/e :: SELECT * FROM c",
+    }
+    lineage = lineage_of(texts)
+    assert arrows(found(lineage, "c.name", "down")) == [
+        "c.name identity d.name",
+        "c.name identity e.name",
+    ]
+    assert arrows(found(lineage, "d.name", "up")) == [
+        "c_current.name identity d.name",
+        "raw.name identity c_current.name",
+    ]
+    scripts = lineage.graph.scripts
+    assert lineage.reads(scripts["d"]) == {
+        LakeTable("main", "c"): frozenset({"name", "valid_from", "valid_to", "is_current"})
+    }
+    assert [column.column for column in lineage.of(scripts["e"]).columns] == [
+        *("id", "name", "valid_from", "valid_to", "is_current")
+    ]
+
+
+def test_scripts_that_read_what_they_make() -> None:
+    texts = {"a": "materialize lake://main/a :: SELECT n + 1 AS n FROM a WHERE n < 5"}
+    lineage = lineage_of(texts)
+    assert arrows(found(lineage, "a.n", "up")) == ["a.n expression a.n", "a.n filter rows of a"]
+    assert arrows(found(lineage, "a.n", "down")) == ["a.n expression a.n", "a.n filter rows of a"]
+
+
+def test_keys_may_be_read() -> None:
+    texts = {
+        "a": "partitioned daily; materialize lake://main/a :: SELECT x FROM raw",
+        "b": "partitioned daily; materialize lake://main/b :: "
+        "SELECT x FROM a WHERE _tranche_partition = '{partition}'",
+    }
+    traced = found(lineage_of(texts), "b.x", "up")
+    assert "a._tranche_partition filter rows of b" in arrows(traced)
+    assert traced.complete
+
+
+def test_what_a_script_reads() -> None:
+    texts = {
+        "a": "materialize lake://main/a :: SELECT 1 AS x, 2 AS y, 3 AS z",
+        "b": "materialize lake://main/b :: SELECT * FROM a",
+        "c": "materialize lake://main/c :: SELECT x FROM a WHERE z = 1",
+        "d": "materialize lake://main/d :: SELECT w FROM a",
+        "e": "materialize manual lake://main/e :: INSERT INTO e SELECT x FROM a",
+        "f": "materialize lake://main/f :: SELECT x FROM b",
+    }
+    lineage = lineage_of(texts)
+    reads = {name: lineage.reads(script) for name, script in lineage.graph.scripts.items()}
+    a, b = LakeTable("main", "a"), LakeTable("main", "b")
+    assert reads["a"] == {}
+    assert reads["b"] == {a: None}
+    assert reads["c"] == {a: frozenset({"x", "z"})}
+    assert reads["d"] is None
+    assert reads["e"] is None
+    assert reads["f"] == {b: frozenset({"x"})}
