@@ -14,7 +14,7 @@ from tranche.model.plan import Step
 from tranche.model.project import OpenLineageSettings, Settings
 from tranche.model.run import Materialization, Run, StepRecord
 from tranche.openlineage.columns import ColumnsOf, declared
-from tranche.openlineage.sending import Delivery, Sender
+from tranche.openlineage.sending import FLUSH, Delivery, Sender
 from tranche.openlineage.told import RunBegun, RunEnded, StepBegun, StepRecorded, Told
 from tranche.project.secrets import secrets_of, without_secrets
 
@@ -25,11 +25,17 @@ class Lineage:
     """A watcher that has events of OpenLineage sent. Nothing happens before the first run."""
 
     def __init__(
-        self, settings: Settings, told: OpenLineageSettings, *, columns_of: ColumnsOf = declared
+        self,
+        settings: Settings,
+        told: OpenLineageSettings,
+        *,
+        columns_of: ColumnsOf = declared,
+        flush: float = FLUSH,
     ) -> None:
         self._settings = settings
         self._told = told
         self._columns_of = columns_of
+        self._flush = flush
         self._lock = threading.Lock()
         self._looked = False
         self._sender: Sender[Told] | None = None
@@ -79,7 +85,7 @@ class Lineage:
                         " install tranche[openlineage]"
                     )
                 else:
-                    self._sender = Sender(self._opened, self._warn)
+                    self._sender = Sender(self._opened, self._warn, flush=self._flush)
                     atexit.register(self._sender.wait)
             return self._sender
 
