@@ -61,11 +61,13 @@ class Sender(Generic[T]):
         self._flush = flush
         self._rest = rest
         self._clock = clock
-        self._waiting: deque[T] = deque()
+        self._waiting: deque[tuple[T, int]] = deque()
+        """Values, each with the messages that will follow from it."""
         self._changed = threading.Condition()
         self._deadline: float | None = None
         """When it gives up, once it is closed."""
-        self._working = False
+        self._working = 0
+        """How many messages the value at hand makes."""
         self._resting_until: float | None = None
         self._failures = 0
         self._lost = 0
@@ -74,13 +76,13 @@ class Sender(Generic[T]):
         self._thread = threading.Thread(target=self._run, name="tranche-openlineage", daemon=True)
         self._thread.start()
 
-    def put(self, value: T) -> None:
+    def put(self, value: T, messages: int = 1) -> None:
         with self._changed:
             if self._deadline is None and len(self._waiting) < self._room:
-                self._waiting.append(value)
+                self._waiting.append((value, messages))
                 self._changed.notify()
                 return
-            self._lost += 1
+            self._lost += messages
         self._say("they are made faster than they are taken")
 
     def close(self) -> None:
@@ -96,7 +98,7 @@ class Sender(Generic[T]):
         with suppress(KeyboardInterrupt):
             self._thread.join(max(0.0, (self._deadline or 0.0) - self._clock()))
             if self._thread.is_alive():
-                self._lose(len(self._waiting) + self._working)
+                self._lose(self._working + sum(messages for _, messages in self._waiting.copy()))
             self._report()
 
     def _run(self) -> None:
@@ -105,18 +107,18 @@ class Sender(Generic[T]):
             delivery = self._opened()
         except Exception as error:
             self._say(f"{type(error).__name__}: {error}")
-        while (value := self._next()) is not None:
+        while (given := self._next()) is not None:
+            value, messages = given
             if delivery is None:
-                self._lose(1)
+                self._lose(messages)
             else:
                 self._deliver(delivery, value)
-            with self._changed:
-                self._working = False
+            self._working = 0
         if delivery is not None:
             with suppress(Exception):
                 delivery.close(max(0.0, (self._deadline or 0.0) - self._clock()))
 
-    def _next(self) -> T | None:
+    def _next(self) -> tuple[T, int] | None:
         with self._changed:
             while not self._waiting:
                 if self._deadline is not None:
@@ -124,8 +126,9 @@ class Sender(Generic[T]):
                 self._changed.wait()
             if self._deadline is not None and self._clock() >= self._deadline:
                 return None
-            self._working = True
-            return self._waiting.popleft()
+            given = self._waiting.popleft()
+            self._working = given[1]
+            return given
 
     def _deliver(self, delivery: Delivery[T], value: T) -> None:
         resting = self._resting_until is not None and self._clock() < self._resting_until

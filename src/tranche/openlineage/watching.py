@@ -8,11 +8,12 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime
 from importlib.util import find_spec
+from typing import get_args
 
 from tranche.model.columns import Columns
 from tranche.model.plan import Step
 from tranche.model.project import OpenLineageSettings, Settings
-from tranche.model.run import Materialization, Run, StepRecord
+from tranche.model.run import Materialization, Outcome, Run, StepRecord
 from tranche.openlineage.columns import ColumnsOf, declared
 from tranche.openlineage.sending import FLUSH, Delivery, Sender
 from tranche.openlineage.told import RunBegun, RunEnded, StepBegun, StepRecorded, Told
@@ -49,7 +50,8 @@ class Lineage:
     def step_recorded(
         self, step: StepRecord, entries: Sequence[Materialization] = (), columns: Columns = ()
     ) -> None:
-        self._tell(StepRecorded(step, tuple(entries), columns))
+        ended = step.status in get_args(Outcome)
+        self._tell(StepRecorded(step, tuple(entries), columns), int(ended))
 
     def run_ended(self, run: Run) -> None:
         self._tell(RunEnded(run))
@@ -64,11 +66,11 @@ class Lineage:
         if self._sender is not None:
             self._sender.wait()
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: Told, events: int = 1) -> None:
         try:
             sender = self._started()
             if sender is not None:
-                sender.put(told)
+                sender.put(told, events)
         except Exception as error:
             # Whatever it is, it is no reason to fail a run.
             self._warn(f"events of OpenLineage cannot be sent: {error!r}")

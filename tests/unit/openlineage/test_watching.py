@@ -132,7 +132,7 @@ class TestTrouble:
         with caplog.at_level(logging.WARNING, "tranche.openlineage"):
             status, took = ran(toml, root, {"OL_API_KEY": "a-long-key"}, flush=1.0)
         assert status == "succeeded"
-        assert took < 1
+        assert took < 2.5
         said = [record.getMessage() for record in caplog.records if "tranche" in record.name]
         assert why in said[0]
         assert said[-1].endswith("could not be sent")
