@@ -26,6 +26,8 @@ from tranche.planning.given import GIVEN
 
 _NAMED = 3
 """How many keys an error message tells of."""
+_MOST_RUNS = 1_000
+"""How many runs can be under way."""
 _STATES = {
     "succeeded": RunState.COMPLETE,
     "failed": RunState.FAIL,
@@ -74,6 +76,9 @@ class Events:
             case RunBegun(run, steps):
                 known = {step.position: _Progress(step) for step in steps}
                 self._runs[run.id] = _Known(run, known)
+                if len(self._runs) > _MOST_RUNS:
+                    # Its end was dropped on the way here.
+                    del self._runs[next(iter(self._runs))]
                 return [self._of_run(run, RunState.START, run.started_at)]
             case StepBegun(run, step, at):
                 return [self._begun(run, step, at)]
