@@ -15,12 +15,13 @@ from tranche.model.project import OpenLineageSettings, Settings
 from tranche.model.script import Script
 from tranche.openlineage.columns import ColumnsOf
 from tranche.openlineage.events import Events
-from tranche.openlineage.sending import Undelivered
+from tranche.openlineage.sending import THREAD, Undelivered
 from tranche.openlineage.told import Told
 from tranche.project.secrets import without_secrets
 
 _LONGEST = 100_000
 """Texts of scripts that are longer are left out."""
+_RETRIES = logging.getLogger("urllib3.connectionpool")
 _CONSOLE = "openlineage.client.transport.console"
 
 
@@ -53,10 +54,16 @@ def open_client(told: OpenLineageSettings) -> OpenLineageClient:
     transport = None if told.transport is None else deepcopy(dict(told.transport))
     if transport is not None:
         _prepare(transport)
+    # It would warn of each of its tries; what comes of them is said once, by the sender.
+    _RETRIES.addFilter(_is_of_others)
     client = OpenLineageClient(config=None if transport is None else {"transport": transport})
     if client.transport.kind == "console" or _has_console(transport):
         _show_console()
     return client
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    return record.threadName != THREAD
 
 
 def _prepare(transport: Mapping[str, Any]) -> None:

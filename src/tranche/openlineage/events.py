@@ -23,6 +23,7 @@ from tranche.openlineage.ids import run_uuid, step_uuid
 from tranche.openlineage.partition import FACET, partition_facet
 from tranche.openlineage.told import RunBegun, RunEnded, StepBegun, StepRecorded, Told
 from tranche.planning.given import GIVEN
+from tranche.project.secrets import without_secrets
 
 _NAMED = 3
 """How many keys an error message tells of."""
@@ -95,7 +96,7 @@ class Events:
             "nominalTime": facets.fired(run.fire_time),
         }
         if state is not RunState.START and run.error is not None:
-            found["errorMessage"] = facets.error(run.error)
+            found["errorMessage"] = facets.error(self._without_secrets(run.error))
         return RunEvent(
             eventType=state,
             eventTime=facets.instant(at),
@@ -155,7 +156,7 @@ class Events:
             found["test"] = executions(tests, PRODUCER)
         message = _message(record, own)
         if message is not None:
-            found["errorMessage"] = facets.error(message)
+            found["errorMessage"] = facets.error(self._without_secrets(message))
         return RunEvent(
             eventType=_STATES[record.status],
             eventTime=facets.instant(_ended_at(record)),
@@ -167,6 +168,9 @@ class Events:
             outputs=self._datasets.written(record, step, columns, tests, self._origins(step)),
             producer=PRODUCER,
         )
+
+    def _without_secrets(self, message: str) -> str:
+        return without_secrets(message, self._settings.secrets)
 
     def _origins(self, step: Step | None) -> ColumnOrigins | None:
         return self._columns_of(step.script) if step is not None and runs_script(step) else None

@@ -16,6 +16,7 @@ FLUSH = 5.0
 REST = 30.0
 """How many seconds nothing is sent after several failures in a row."""
 _IN_A_ROW = 3
+THREAD = "tranche-openlineage"
 
 T_contra = TypeVar("T_contra", contravariant=True)
 T = TypeVar("T")
@@ -73,7 +74,7 @@ class Sender(Generic[T]):
         self._lost = 0
         self._warned = False
         self._reported = 0
-        self._thread = threading.Thread(target=self._run, name="tranche-openlineage", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
         self._thread.start()
 
     def put(self, value: T, messages: int = 1) -> None:

@@ -52,6 +52,13 @@ class TestKinds:
         error = plain(run_facets(scene.event("FAIL", "b"))["errorMessage"])
         assert error == {"message": "no such column", "programmingLanguage": "PYTHON"}
 
+    def test_errors_hold_no_secrets(self) -> None:
+        scene = Scene(toml="[state]\nurl = 'postgresql://me:hunter22@db/state'\n")
+        scene.engine.fails("a", "staging", StatementFailed("no login with hunter22"))
+        scene.run("a")
+        error = run_facets(scene.event("FAIL", "a"))["errorMessage"]
+        assert error["message"] == "no login with ***"
+
     def test_a_step_that_cannot_work_begins_and_fails(self) -> None:
         other = CHAIN["b"].replace("daily", 'static keys="us"').replace("/a\n", "/a map=identity\n")
         scene = Scene({"a": CHAIN["a"], "b": other})

@@ -145,6 +145,15 @@ class TestTrouble:
             url = f"http://127.0.0.1:{free.getsockname()[1]}"
             self.check(http(url), tmp_path, caplog, "ConnectionError")
 
+    def test_its_tries_are_not_told_of(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with receiving(status=503) as received:
+            toml = http(received.url).replace("total = 0", "total = 2, backoff_factor = 0.01")
+            self.check(toml, tmp_path, caplog, "503")
+        assert len(received.events) > 3
+        assert {record.name for record in caplog.records} == {"tranche.openlineage"}
+
     def test_it_says_no(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         with receiving(status=401) as received:
             self.check(http(received.url), tmp_path, caplog, "HTTPError: 401")
