@@ -136,12 +136,15 @@ class Events:
             # Of a run whose process is gone, which has told of its beginning.
             began = record.status != "cancelled" or record.started_at is not None
             return [self._ended(told, None)] if began else []
+        if not progress.begun and record.status == "cancelled":
+            return []
         ended = self._ended(told, progress)
+        progress.entries = []
         if progress.begun:
             return [ended]
-        if record.status != "failed":
-            return []
-        return [self._begun(record.run, progress.step, _ended_at(record)), ended]
+        # It could not even be tried, or its beginning was dropped on the way here.
+        at = record.started_at or _ended_at(record)
+        return [self._begun(record.run, progress.step, at), ended]
 
     def _ended(self, told: StepRecorded, progress: _Progress | None) -> RunEvent:
         record, step = told.record, progress.step if progress is not None else None
@@ -173,7 +176,13 @@ class Events:
         return without_secrets(message, self._settings.secrets)
 
     def _origins(self, step: Step | None) -> ColumnOrigins | None:
-        return self._columns_of(step.script) if step is not None and runs_script(step) else None
+        if step is None or not runs_script(step):
+            return None
+        try:
+            return self._columns_of(step.script)
+        except Exception:
+            # Without it, an event still tells a lot.
+            return None
 
     def _run_facets(
         self, run: str, step: Step | None, keys: list[str], failed: list[str] | None = None

@@ -98,8 +98,10 @@ class Sender(Generic[T]):
         self.close()
         with suppress(KeyboardInterrupt):
             self._thread.join(max(0.0, (self._deadline or 0.0) - self._clock()))
-            if self._thread.is_alive():
-                self._lose(self._working + sum(messages for _, messages in self._waiting.copy()))
+            with self._changed:
+                self._lost += self._working + sum(messages for _, messages in self._waiting)
+                self._waiting.clear()
+                self._working = 0
             self._report()
 
     def _run(self) -> None:

@@ -390,6 +390,10 @@ class TestColumns:
         assert (field["field"], field["transformations"]) == ("amount", [{"type": "DIRECT"}])
 
     def test_nobody_knows(self) -> None:
-        scene = Scene(SOLO, columns_of=lambda script: None)
-        scene.run("a")
-        assert "columnLineage" not in output(scene.event("COMPLETE", "a"))["facets"]
+        def broken(script: object) -> None:
+            raise RecursionError("nested too deeply")
+
+        for columns_of in (lambda script: None, broken):
+            scene = Scene(SOLO, columns_of=columns_of)
+            scene.run("a")
+            assert "columnLineage" not in output(scene.event("COMPLETE", "a"))["facets"]

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tranche import service
-from tranche.model.project import OpenLineageSettings, Project
+from tranche.model.project import Project
 from tranche.openlineage.watching import Lineage
 from tranche.ports import Unwatched
 from tranche.project.config import load_settings, parse_settings
@@ -181,23 +181,6 @@ class TestTrouble:
     def test_there_is_no_such_class(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         toml = "[openlineage.transport]\ntype = 'nowhere.Transport'\n"
         self.check(toml, tmp_path, caplog, "Failed to import nowhere.Transport")
-
-    def test_columns_that_cannot_be_found_out(
-        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        scene = Scene(root=tmp_path)
-        file = str(tmp_path / "all.jsonl")
-        transport = {"type": "file", "log_file_path": file, "append": True}
-        told = OpenLineageSettings(namespace="shop", transport=transport)
-
-        def broken(script: object) -> None:
-            raise RecursionError("too deep")
-
-        lineage = Lineage(scene.project.settings, told, columns_of=broken)
-        scene.store.watcher = lineage
-        assert scene.run("a").status == "succeeded"
-        lineage.wait()
-        assert "RecursionError" in caplog.text
 
     def test_the_client_is_not_installed(
         self,
