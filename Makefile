@@ -49,7 +49,7 @@ bench: $(READY) ## Measure Tranche against hand-written Spark and print ratios
 	$(BIN)/python -m bench
 
 lock: $(READY) ## Resolve the dependencies anew
-	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra connect --extra postgres --quiet \
+	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra connect --extra openlineage --extra postgres --quiet \
 	    --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
 
 format: $(READY) ## Format the code and mend what ruff can

@@ -1,4 +1,4 @@
-"""What the inside asks of the outside: the engine, the store and the clock."""
+"""What the inside asks of the outside: the engine, the store, the clock, and who watches."""
 
 from __future__ import annotations
 
@@ -417,6 +417,40 @@ class TriggerReader(StateReader, Protocol):
         ...
 
 
+class Watcher(Protocol):
+    """Is told what becomes of runs, once it is recorded. It holds nobody up and never raises."""
+
+    def run_begun(self, run: Run, steps: Sequence[Step]) -> None: ...
+
+    def step_begun(self, run: str, step: Step, at: datetime) -> None:
+        """A step is about to be tried."""
+        ...
+
+    def step_recorded(
+        self, step: StepRecord, entries: Sequence[Materialization] = (), columns: Columns = ()
+    ) -> None:
+        """How a step ended or, while its status is running, how some of its keys did."""
+        ...
+
+    def run_ended(self, run: Run) -> None:
+        """A run of this process has ended, or one of a process that is gone."""
+        ...
+
+
+class Unwatched:
+    """A watcher for runs that nobody watches."""
+
+    def run_begun(self, run: Run, steps: Sequence[Step]) -> None: ...
+
+    def step_begun(self, run: str, step: Step, at: datetime) -> None: ...
+
+    def step_recorded(
+        self, step: StepRecord, entries: Sequence[Materialization] = (), columns: Columns = ()
+    ) -> None: ...
+
+    def run_ended(self, run: Run) -> None: ...
+
+
 class Turn(TriggerReader, Protocol):
     """A turn of a scheduler, which nobody else takes at the same time."""
 
@@ -427,6 +461,9 @@ class Turn(TriggerReader, Protocol):
 
 class StateStore(StateReader, Protocol):
     """The store: each method is one transaction."""
+
+    watcher: Watcher
+    """Who is told what becomes of the runs that are recorded here, whoever starts them."""
 
     def emit(self, event: Event) -> None:
         """Records an event from outside."""

@@ -666,3 +666,34 @@ def test_python_is_checked_without_being_imported(shell: Shell) -> None:
     explained = shell.tranche("explain", "good", "acme").stdout
     assert "calls main of pipelines/good.py:7" in explained
     assert shell.json("status", "s3:///{partition}.json")["partitions"] == []
+
+
+class TestOpenLineage:
+    SKIPPED = DAILY.replace("daily", 'daily start="2026-06-01"').format(name="a", on="")
+    RUN = ("run", "a", "--at", "2026-05-16T06:00:00+00:00", "--local", "--json")
+    """Before its start it is skipped, for which no Spark is needed."""
+
+    def test_events_of_a_command(self, shell: Shell) -> None:
+        shell.write("pipelines/a.sql", self.SKIPPED)
+        plain = shell.tranche(*self.RUN)
+        shell.write(
+            "tranche.toml",
+            "[openlineage.transport]\ntype = 'file'\nlog_file_path = 'events'\nappend = true\n",
+        )
+        assert shell.tranche(*self.RUN, "--dry-run").returncode == 0
+        assert not (shell.folder / "events").exists()
+        done = shell.tranche(*self.RUN)
+        assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+        assert json.loads(done.stdout)["status"] == json.loads(plain.stdout)["status"]
+        lines = (shell.folder / "events").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["eventType"] for line in lines] == ["START", "COMPLETE"]
+
+    def test_what_goes_wrong_is_a_warning(self, shell: Shell) -> None:
+        shell.write("pipelines/a.sql", self.SKIPPED)
+        plain = shell.tranche(*self.RUN)
+        shell.write("tranche.toml", "[openlineage.transport]\ntype = 'no.such.Transport'\n")
+        done = shell.tranche(*self.RUN)
+        assert done.returncode == plain.returncode
+        assert json.loads(done.stdout)["status"] == json.loads(plain.stdout)["status"]
+        assert "warning: events of OpenLineage cannot be sent: ImportError" in done.stderr
+        assert "warning: 2 events of OpenLineage could not be sent" in done.stderr

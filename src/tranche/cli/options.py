@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from tranche.cli.logs import show_warnings
 from tranche.cli.output import Output
 from tranche.errors import TrancheError
 
@@ -63,6 +64,7 @@ def explaining(output: Output) -> Iterator[None]:
     if not output.debug:
         # Without any handler, what libraries log on the side goes to standard error.
         logging.getLogger().addHandler(logging.NullHandler())
+    show_warnings(output)
     try:
         yield
     except TrancheError as error:

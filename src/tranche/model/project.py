@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tranche.errors import Fault
 from tranche.model.script import Script
@@ -36,6 +36,18 @@ class SparkSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLineageSettings:
+    """Where run events go, and what they tell."""
+
+    namespace: str
+    """What the names of jobs are unique in."""
+    transport: Mapping[str, Any] | None = field(default=None, repr=False)
+    """As the client takes it; None if its environment says where events go."""
+    code: bool = True
+    """Whether they hold the texts of scripts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What tranche.toml says, with every default filled in and the paths of lakes absolute."""
 
@@ -55,6 +67,8 @@ class Settings:
     """Where the files of `s3:///` addresses lie; in the folder of Tranche's own if nobody says."""
     hosts: tuple[str, ...] = ()
     """The names under which a server of it is reached, besides those of its own machine."""
+    openlineage: OpenLineageSettings | None = None
+    """Where run events go; None if nowhere."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """Values that must not show in any message."""
 

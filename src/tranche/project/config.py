@@ -15,6 +15,7 @@ from tranche.errors import ConfigError, Place, ProjectNotFound
 from tranche.model.duration import parse_duration
 from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
 from tranche.model.size import parse_size
+from tranche.project.config_openlineage import read_openlineage
 from tranche.project.secrets import secrets_of
 
 CONFIG = "tranche.toml"
@@ -30,9 +31,15 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "backfill": ("max_bytes_per_job",),
     "server": ("hosts",),
     "storage": ("folder",),
+    "openlineage": ("namespace", "transport", "code"),
     "lakes.*": ("format", "warehouse", "catalog", "retention"),
 }
-_TOP = ("project", "state", "spark", "backfill", "server", "storage", "lakes", "targets")
+_TOP = (
+    *("project", "state", "spark", "backfill", "server", "storage", "openlineage"),
+    *("lakes", "targets"),
+)
+_OVERLAID = ("state", "spark", "storage", "openlineage")
+"""The tables of a target, besides lakes."""
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
 _SETTING = re.compile(
     r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
@@ -111,8 +118,9 @@ class _Reader:
         state = self.table(merged, "state")
         url = self.string(state, "state.url", "sqlite:///.tranche/state.db")
         spark = self.spark(merged)
+        name = self.string(project, "project.name", self.root.name or "project")
         return Settings(
-            name=self.string(project, "project.name", self.root.name or "project"),
+            name=name,
             root=str(self.root),
             state_url=url,
             spark=spark,
@@ -122,6 +130,7 @@ class _Reader:
             most_bytes=self.most_bytes(self.table(merged, "backfill")),
             hosts=self.hosts(self.table(merged, "server")),
             storage_folder=self.storage(self.table(merged, "storage")),
+            openlineage=read_openlineage(self, self.table(merged, "openlineage"), name),
             secrets=frozenset(self.secrets),
         )
 
@@ -171,12 +180,14 @@ class _Reader:
                 f"the targets are: {known}",
                 place=Place(CONFIG),
             )
-        return _merged(_without_other_spark(tables, targets[self.target]), targets[self.target])
+        overlay = targets[self.target]
+        base = _without_other_transport(_without_other_spark(tables, overlay), overlay)
+        return _merged(base, overlay)
 
     def check_overlay(self, overlay: dict[str, Any], where: str) -> None:
         """A target that nobody chose may not hold a wrong name either."""
-        self.check_names(overlay, ("state", "spark", "storage", "lakes"), where)
-        for name in ("state", "spark", "storage"):
+        self.check_names(overlay, (*_OVERLAID, "lakes"), where)
+        for name in _OVERLAID:
             self.check_names(self.mapping(overlay, name, where), _TABLES[name], f"{where}.{name}")
         lakes = self.mapping(overlay, "lakes", where)
         for lake in lakes:
@@ -377,6 +388,14 @@ def _without_other_spark(base: dict[str, Any], overlay: dict[str, Any]) -> dict[
     if not isinstance(old, dict) or not {"master", "remote"} & chosen.keys():
         return base
     return {**base, "spark": _without(old, ("master", "remote"))}
+
+
+def _without_other_transport(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
+    """A target that names a type of transport has none of the base's options."""
+    chosen, old = overlay.get("openlineage", {}).get("transport"), base.get("openlineage")
+    if not isinstance(chosen, dict) or "type" not in chosen or not isinstance(old, dict):
+        return base
+    return {**base, "openlineage": _without(old, ("transport",))}
 
 
 def _without(table: dict[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -492,6 +492,7 @@ class Attempts:
             ),
             self.sleep,
         )
+        self.store.watcher.step_recorded(kept, entries, columns)
 
     def finish(self, record: StepRecord) -> StepResult:
         """Records a step that was not even tried."""

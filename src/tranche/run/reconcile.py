@@ -87,6 +87,7 @@ class _Reconciliation:
             elif step.status in ("waiting", "running"):
                 stopped = replace(step, status="cancelled", error=_GONE, finished_at=self.at)
                 insist(partial(self.store.finish_step, stopped), self.sleep)
+                self.store.watcher.step_recorded(stopped)
                 statuses.add("cancelled")
             else:
                 statuses.add(step.status)
@@ -98,6 +99,9 @@ class _Reconciliation:
                 self.run.id, status, at=self.at, error=error, hand_over=True
             ),
             self.sleep,
+        )
+        self.store.watcher.run_ended(
+            replace(self.run, status=status, finished_at=self.at, error=error)
         )
         return Recovered(self.run.id, status, tuple(published))
 
@@ -131,6 +135,7 @@ class _Reconciliation:
             ),
             self.sleep,
         )
+        self.store.watcher.step_recorded(done, found, written.columns)
         return "succeeded"
 
     def failed(self, step: StepRecord, attempt: Attempt, noted: Sequence[Materialization]) -> None:
@@ -143,6 +148,7 @@ class _Reconciliation:
         if attempt.status == "running":
             ended = replace(attempt, status="failed", error=_GONE, finished_at=self.at)
         insist(lambda: self.store.finish_step(failed, entries, attempt=ended), self.sleep)
+        self.store.watcher.step_recorded(failed, entries)
 
     def failures(
         self, step: StepRecord, attempt: Attempt, noted: Sequence[Materialization]

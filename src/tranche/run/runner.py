@@ -75,8 +75,16 @@ def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> Mapping[
 
     Tells which keys of steps that follow others were given to another run already, and to which.
     """
+    steps = [_record(step, id) for step in plan.steps]
+    try:
+        return store.begin_run(_run(plan, id, at), steps, reserved(plan))
+    except ValueError as error:
+        raise UsageError(f"the run cannot be recorded: {error}") from None
+
+
+def _run(plan: Plan, id: str, at: datetime) -> Run:
     request = plan.request
-    run = Run(
+    return Run(
         id=id,
         target=request.target,
         status="running",
@@ -86,10 +94,6 @@ def record_run(plan: Plan, store: StateStore, id: str, at: datetime) -> Mapping[
         payload=request.payload,
         arguments=request.arguments,
     )
-    try:
-        return store.begin_run(run, [_record(step, id) for step in plan.steps], reserved(plan))
-    except ValueError as error:
-        raise UsageError(f"the run cannot be recorded: {error}") from None
 
 
 class _Runner:
@@ -140,9 +144,12 @@ class _Runner:
 
     def run(self, rows: Mapping[int, object], given: Mapping[Reserved, str] | None) -> RunResult:
         self.rows = rows
+        begun_at = self.clock()
         if given is None:
-            given = record_run(self.plan, self.store, self.id, self.clock())
+            given = record_run(self.plan, self.store, self.id, begun_at)
         self.given = {(key.consumer, key.partition): run for key, run in given.items()}
+        watched = _run(self.plan, self.id, begun_at)
+        self.store.watcher.run_begun(watched, self.plan.steps)
         self.tell(begun(self.id, self.plan))
         with self.interrupts:
             self.reconcile()
@@ -152,11 +159,15 @@ class _Runner:
             error = unforeseen(self.unforeseen[0]) if self.unforeseen else None
             gone = any(result.engine_gone for result in self.results.values())
             hand_over = gone or (status == "cancelled" and not self.spent())
+            at = self.clock()
             insist(
                 lambda: self.store.finish_run(
-                    self.id, status, at=self.clock(), error=error, hand_over=hand_over
+                    self.id, status, at=at, error=error, hand_over=hand_over
                 ),
                 self.sleep,
+            )
+            self.store.watcher.run_ended(
+                replace(watched, status=status, finished_at=at, error=error)
             )
         if self.unforeseen:
             raise self.unforeseen[0]
@@ -215,6 +226,7 @@ class _Runner:
             return attempts.finish(replace(record, status="skipped", error=stopped[0].error))
         if step.verdict == "fail":
             return attempts.finish(replace(record, status="failed", error=step.reason))
+        self.store.watcher.step_begun(self.id, step, self.clock())
         self.tell(StepStarted(named(step)))
         if not step.is_range:
             result = attempts.run()

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Literal, Protocol, TypeAlias
 
@@ -417,4 +417,7 @@ class Server:
                 partition=keys[0] if len(keys) == 1 else None,
             )
             self.store.begin_run(run, [])
+            self.store.watcher.run_begun(run, ())
+            known = run
         self.store.finish_run(started.run, "failed", at=now, error=error)
+        self.store.watcher.run_ended(replace(known, status="failed", finished_at=now, error=error))

@@ -30,14 +30,30 @@ def open_settings(start: Path, target: str | None = None) -> Settings:
 
 @contextmanager
 def open_state(project: Project, *, create: bool) -> Iterator[StateStore]:
+    """The state of a project. Whatever runs with it is watched by whom the settings name."""
     from tranche.state.opening import open_store
 
     settings = project.settings
     store = open_store(settings.state_url, create=create, root=Path(settings.root))
     try:
-        yield store
+        with _watched(store, settings):
+            yield store
     finally:
         store.close()
+
+
+@contextmanager
+def _watched(store: StateStore, settings: Settings) -> Iterator[None]:
+    if settings.openlineage is None:
+        yield
+        return
+    from tranche.openlineage.watching import Lineage
+
+    store.watcher = lineage = Lineage(settings, settings.openlineage)
+    try:
+        yield
+    finally:
+        lineage.close()
 
 
 @contextmanager

@@ -13,12 +13,15 @@ from tranche.model.columns import Columns
 from tranche.model.pending import Reserved
 from tranche.model.run import Attempt, Claim, KeyParts, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
+from tranche.ports import Unwatched, Watcher
 from tranche.state import checks
 from tranche.state.memory_triggers import MemoryTriggers
 
 
 class MemoryStore(MemoryTriggers):
     """A StateStore that forgets everything at the end of the process."""
+
+    watcher: Watcher = Unwatched()
 
     def __init__(self) -> None:
         super().__init__()

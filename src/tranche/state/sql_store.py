@@ -19,6 +19,7 @@ from tranche.model.event import Event
 from tranche.model.pending import Pending, Reserved
 from tranche.model.run import Attempt, Claim, KeyParts, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
+from tranche.ports import Unwatched, Watcher
 from tranche.state import checks, heard, pending_keys, queries, queued, tables, tokens
 from tranche.state.advisory import lock_in_transaction, share_in_transaction
 from tranche.state.changes import (
@@ -41,6 +42,8 @@ from tranche.state.sqlite_file import DEFAULT_TIMEOUT
 
 class SqlStore(SqlReader):
     """A StateStore in a database."""
+
+    watcher: Watcher = Unwatched()
 
     def __init__(
         self, url: str, *, root: Path | None = None, timeout: float = DEFAULT_TIMEOUT

@@ -11,11 +11,14 @@ from pages import Block, blocks, page
 from tranche.lakes.catalogs import lake_conf
 from tranche.lakes.jars import ICEBERG, SQLITE, cache_folder
 from tranche.model.project import LakeFormat
+from tranche.project import config_openlineage
 from tranche.project.config import _CATALOGS, _SPARK_VARIABLES, _TABLES, _TOP, parse_settings
 
 PAGE = "docs/settings.md"
 _ROOT = Path("/projects/shop")
-_VARIABLES = {"STATE_PASSWORD": "secret", "CATALOG_TOKEN": "secret", "SPARK_TOKEN": "secret"}
+_VARIABLES = dict.fromkeys(
+    ("STATE_PASSWORD", "CATALOG_TOKEN", "SPARK_TOKEN", "LINEAGE_KEY"), "secret"
+)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +76,24 @@ def test_the_cache_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_variables_of_spark_are_named() -> None:
     for variable in _SPARK_VARIABLES.values():
         assert f"`{variable}`" in page(PAGE)
+
+
+def test_transports_and_the_variables_of_their_client_are_named() -> None:
+    for kind, options in config_openlineage._OPTIONS.items():
+        for name in (kind, *options):
+            assert f"`{name}`" in page(PAGE)
+    for name in (
+        *config_openlineage._OTHERS[:-1],
+        *config_openlineage.TRANSPORT_VARIABLES,
+        config_openlineage.NAMESPACE_VARIABLE,
+        config_openlineage.DISABLED_VARIABLE,
+    ):
+        assert f"`{name}`" in page(PAGE)
+
+
+def test_the_guide_to_openlineage() -> None:
+    for block in blocks("docs/guides/openlineage.md", "toml"):
+        assert parse_settings(block.text, _ROOT, None, _VARIABLES).openlineage is not None
 
 
 def test_the_guide_to_clusters() -> None:
