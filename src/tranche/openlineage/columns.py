@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tranche.model import lineage
 from tranche.model.asset import AssetUri
 from tranche.model.script import Script
 
@@ -38,6 +39,42 @@ ColumnOrigins: TypeAlias = Mapping[str | None, tuple[Origin, ...]]
 """The origins of each column; those of None say which rows there are, and in what order."""
 ColumnsOf: TypeAlias = Callable[[Script], ColumnOrigins | None]
 """What the columns of a script's slice are made of; None if that is not known."""
+
+
+_SUBTYPES: Mapping[lineage.Kind | lineage.Why, Subtype] = {
+    "identity": "IDENTITY",
+    "expression": "TRANSFORMATION",
+    "aggregation": "AGGREGATION",
+    "filter": "FILTER",
+    "join": "JOIN",
+    "group": "GROUP_BY",
+    "order": "SORT",
+    "window": "WINDOW",
+    "conditional": "CONDITIONAL",
+}
+
+
+def origins_of(found: lineage.ScriptLineage) -> ColumnOrigins | None:
+    """What lineage knows of the columns of a script, as events tell it."""
+    told: dict[str | None, tuple[Origin, ...]] = {
+        each.column: (
+            *(
+                # Of what a line says, nobody knows how it is made.
+                _origin(one.source, "DIRECT", None if one.declared else _SUBTYPES.get(one.kind))
+                for one in each.direct
+            ),
+            *(_origin(one.source, "INDIRECT", _SUBTYPES.get(one.why)) for one in each.indirect),
+        )
+        for each in found.columns
+    }
+    told[None] = tuple(
+        _origin(one.source, "INDIRECT", _SUBTYPES.get(one.why)) for one in found.rows
+    )
+    return {name: origins for name, origins in told.items() if origins} or None
+
+
+def _origin(source: lineage.SourceColumn, kind: Kind, subtype: Subtype | None) -> Origin:
+    return Origin(source.asset, ".".join((source.column, *source.path)), kind, subtype)
 
 
 def declared(script: Script) -> ColumnOrigins | None:

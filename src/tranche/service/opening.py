@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tranche.model.project import Project, Settings
+from tranche.model.script import Script
 from tranche.ports import Engine, PartitionReader, StateStore, StoryReader
 from tranche.project.config import environment, find_root, load_settings
 from tranche.project.load import load_project
+
+if TYPE_CHECKING:
+    from tranche.openlineage.columns import ColumnOrigins
 
 
 def now() -> datetime:
@@ -36,24 +43,37 @@ def open_state(project: Project, *, create: bool) -> Iterator[StateStore]:
     settings = project.settings
     store = open_store(settings.state_url, create=create, root=Path(settings.root))
     try:
-        with _watched(store, settings):
+        with _watched(store, project):
             yield store
     finally:
         store.close()
 
 
 @contextmanager
-def _watched(store: StateStore, settings: Settings) -> Iterator[None]:
+def _watched(store: StateStore, project: Project) -> Iterator[None]:
+    settings = project.settings
     if settings.openlineage is None:
         yield
         return
     from tranche.openlineage.watching import Lineage
 
-    store.watcher = lineage = Lineage(settings, settings.openlineage)
+    columns_of = partial(_origins, project)
+    store.watcher = lineage = Lineage(settings, settings.openlineage, columns_of=columns_of)
     try:
         yield
     finally:
         lineage.close()
+
+
+def _origins(project: Project, script: Script) -> ColumnOrigins | None:
+    """What the columns of a script are made of. It is asked for when a run may have ended already,
+    and its state with it."""
+    from tranche.openlineage.columns import origins_of
+    from tranche.service.lineage import project_lineage
+
+    alone = replace(project, scripts=(script,))
+    with open_partitions(project) as reader:
+        return origins_of(project_lineage(alone, reader).of(script))
 
 
 @contextmanager

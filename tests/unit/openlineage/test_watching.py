@@ -243,6 +243,24 @@ def test_whoever_opens_the_state_is_watched(project: Project) -> None:
     assert begun["job"]["facets"]["sql"]["query"] == CHAIN["b"]
 
 
+def test_columns_are_told_by_what_the_text_says(project: Project) -> None:
+    text = CHAIN["a"].replace("SELECT", "SELECT sum(n) AS total, upper(name) AS name,", 1)
+    text = f"{text} FROM src WHERE day > '2026-01-01' GROUP BY name"
+    Path(project.settings.root, "pipelines", "a.sql").write_text(text)
+    run_once(load_project(project.settings))
+    ended = [e for e in events_of(project) if e["eventType"] == "COMPLETE" and e["outputs"]]
+    told = next(e for e in ended if e["job"]["name"] == "a")["outputs"][0]["facets"][
+        "columnLineage"
+    ]
+
+    def ways(fields: list[dict[str, Any]]) -> set[tuple[str, str]]:
+        return {(f["field"], way["subtype"]) for f in fields for way in f["transformations"]}
+
+    assert ways(told["fields"]["total"]["inputFields"]) == {("n", "AGGREGATION")}
+    assert ways(told["fields"]["name"]["inputFields"]) == {("name", "TRANSFORMATION")}
+    assert ways(told["dataset"]) >= {("day", "FILTER"), ("name", "GROUP_BY")}
+
+
 def test_the_texts_of_scripts_stay_here_if_they_shall(project: Project) -> None:
     told = project.settings.openlineage
     assert told is not None
