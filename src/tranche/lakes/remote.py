@@ -111,7 +111,7 @@ class Remote:
             unused = []
         for session in ended:
             if session in unused:
-                session.client.close()
+                _close(session)
             else:
                 _stop(session)
         self._root = None
@@ -228,6 +228,26 @@ def _stop(session: ConnectSession) -> None:
     """Once, as well as can be. PySpark holds up all other sessions of the process meanwhile."""
     session.client.set_retry_policies([])
     session.stop()
+    _let_go(session)
+
+
+def _close(session: ConnectSession) -> None:
+    """Leaves a session on the server, without a client here."""
+    session.client.close()
+    _let_go(session)
+
+
+def _let_go(session: ConnectSession) -> None:
+    """Nothing happens when it is collected.
+
+    PySpark would close its client again then, and wait for a thread that all clients of the process
+    share. Collecting may begin in the middle of a call of another client, for whose end that thread
+    waits: neither would ever come to one.
+    """
+    session.client.close = _nothing  # type: ignore[method-assign]
+
+
+def _nothing() -> None: ...
 
 
 def _policy(tries: int) -> DefaultPolicy:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tranche.errors import EngineUnavailable
-from tranche.lakes.remote import _MODE, Remote
+from tranche.lakes.remote import _MODE, Remote, _close, _stop
 from tranche.project.config import parse_settings
 
 
@@ -35,3 +38,20 @@ def test_nobody_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert not nobody.is_connected and not nobody.is_up()
     # PySpark is one for a Spark of this process again.
     assert _MODE not in os.environ
+
+
+@pytest.mark.parametrize("end", [_stop, _close])
+def test_a_session_that_was_ended_is_collected_without_a_word(
+    end: Callable[[Any], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+
+    session = remote(tmp_path, "sc://localhost:9")._connected("sc://localhost:9")
+    end(session)
+    waited: list[None] = []
+    monkeypatch.setattr(
+        ExecutePlanResponseReattachableIterator, "shutdown", lambda: waited.append(None)
+    )
+    del session
+    gc.collect()
+    assert waited == []
