@@ -315,8 +315,14 @@ class StoryReader(PartitionReader, Protocol):
 class StateReader(StoryReader, Protocol):
     """Questions to the store. None of them enumerates more than it returns."""
 
-    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
+    def runs(
+        self, *, limit: int, before: str | None = None, status: RunStatus | None = None
+    ) -> Sequence[Run]:
         """The latest runs first; `before` is the id of the last run of the page before."""
+        ...
+
+    def runs_of(self, asset: str, *, limit: int, before: str | None = None) -> Sequence[Run]:
+        """Runs with a step that makes an asset, the latest first by their ids."""
         ...
 
     def steps(self, run: str) -> Sequence[StepRecord]: ...
@@ -340,6 +346,10 @@ class StateReader(StoryReader, Protocol):
 
     def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
         """How the latest attempt ended at each key whose ordinal lies in [start, end)."""
+        ...
+
+    def newest(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
+        """The keys with the latest ordinals first; those without one only if there are no others."""
         ...
 
     def staged(self, attempt: str) -> Sequence[Materialization]:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tranche.errors import StateError
-from tranche.model.run import Input, Outcome, PartitionState, StepRecord
+from tranche.model.run import Input, Outcome, PartitionState, Run, StepRecord
 from tranche.ports import StateStore
 
 from .builders import (
@@ -94,6 +94,25 @@ class TestRuns:
         while page := store.runs(limit=3, before=seen[-1] if seen else None):
             seen += [run.id for run in page]
         assert seen == [f"r{number:02}" for number in reversed(range(20))]
+
+    def test_runs_by_how_they_ended_and_by_what_they_make(self, store: StateStore) -> None:
+        for number in range(8):
+            id = f"r{number}"
+            made = ORDERS if number % 2 else "lake://main/other"
+            steps = [a_step(id, place, asset=made) for place in (0, 1)]
+            store.begin_run(a_run(id, started_at=NOON + SECOND * number), steps)
+            if number < 6:
+                store.finish_run(id, "failed" if number < 4 else "succeeded", at=NOON)
+
+        def ids(runs: Sequence[Run]) -> list[str]:
+            return [run.id for run in runs]
+
+        assert ids(store.runs(limit=9, status="failed")) == ["r3", "r2", "r1", "r0"]
+        assert ids(store.runs(limit=2, status="failed", before="r2")) == ["r1", "r0"]
+        assert ids(store.runs(limit=9, status="running")) == ["r7", "r6"]
+        assert ids(store.runs_of(ORDERS, limit=3)) == ["r7", "r5", "r3"]
+        assert ids(store.runs_of(ORDERS, limit=3, before="r3")) == ["r1"]
+        assert store.runs_of("lake://main/nobody", limit=3) == ()
 
     def test_nothing_comes_before_an_unknown_run(self, store: StateStore) -> None:
         store.begin_run(a_run(), [])
@@ -529,6 +548,15 @@ class TestPages:
         random.Random(5).shuffle(entries)
         record(store, *entries, *reversed(dated))
         assert keys(pages(store, 7)) == ["d" + key for key in expected] + expected
+
+    def test_the_newest_keys_come_first(self, store: StateStore) -> None:
+        entries = [an_entry(f"m{n}", f"{n}", ordinal=NOON + n * SECOND) for n in range(5)]
+        record(store, *entries, an_entry("undated", "undated"))
+        record(store, an_entry("u2", "b", asset="lake://main/u"))
+        record(store, an_entry("u1", "a", asset="lake://main/u"))
+        assert keys(store.newest(ORDERS, limit=3)) == ["4", "3", "2"]
+        assert keys(store.newest("lake://main/u", limit=3)) == ["a", "b"]
+        assert store.newest("lake://main/nobody", limit=3) == ()
 
     def test_a_new_ordinal_takes_the_place_of_the_old(self, store: StateStore) -> None:
         record(store, an_entry("m1", ordinal=None))

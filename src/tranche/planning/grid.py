@@ -92,10 +92,13 @@ def grid_of(
     *,
     start: str | None = None,
     end: str | None = None,
+    whole: bool = False,
+    stale: bool = True,
 ) -> Grid | None:
     """The keys from `start` to `end`: those of the partitioning, or that the ledger knows of.
 
-    None if they have no time. Of several dimensions, there is a stretch of time for each of what the
+    `whole` shows as many of them as can be shown, and without `stale` keys that are stale or
+    provisional just succeeded. None if they have no time. Of several dimensions, there is a stretch of time for each of what the
     others have together.
     """
     times = time_of(rule)
@@ -114,22 +117,25 @@ def grid_of(
         keys = times.keys(start=first, end=last)
     except KeyRejected as error:
         raise UsageError(error.what, error.remedy) from None
-    if start is not None and len(keys) > _MOST:
+    if start is not None and not whole and len(keys) > _MOST:
         raise UsageError(
             f"these are {len(keys):,} keys, from {keys[0]} to {keys[-1]}",
             "narrow them with --start and --end",
         )
     number = len(keys) if start is not None else min(len(keys), _SHOWN.get(kind, _MOST))
+    if whole:
+        number = min(len(keys), _MOST)
     shown = list(keys[len(keys) - number :])
     if not shown:
         return Grid(asset, kind, ())
     since, until = times.ordinal(shown[0]), times.window(shown[-1]).end_utc
     standing: dict[str, Standing] = dict(state.statuses(asset, start=since, end=until))
     every = [key for others in _others(rule, standing) for key in _keys(rule, others, shown)]
-    done = [key.text for key in every if standing.get(key.text) == "succeeded"]
-    standing |= dict.fromkeys(_provisional(script, done, state), "provisional")
-    # A key that is both waits for somebody, and not for what comes late by itself.
-    standing |= dict.fromkeys(stale_keys(script, done, state), "stale")
+    if stale:
+        done = [key.text for key in every if standing.get(key.text) == "succeeded"]
+        standing |= dict.fromkeys(_provisional(script, done, state), "provisional")
+        # A key that is both waits for somebody, and not for what comes late by itself.
+        standing |= dict.fromkeys(stale_keys(script, done, state), "stale")
     active = active_keys(asset, state)
     begins = {key: times.parse(key) for key in shown}
     cells = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from tranche.model.run import Input, PartitionState
@@ -20,38 +20,54 @@ def stale_keys(script: Script, keys: Sequence[Key], state: StoryReader) -> dict[
     does what happened to its other keys, nor to assets whose `on` line says `on_rerun=ignore`.
     """
     standing = state.standing(str(script.asset), list(keys))
-    found: dict[Key, str] = {}
-    ids: dict[str, Key] = {}
-    for key in keys:
-        known = standing.get(key)
-        if known is None or known.materialization is None:
+    known = [standing[key] for key in keys if key in standing]
+    found = dict(_stale([(script, each) for each in known], state))
+    reasons = {
+        each.partition: found[number] for number, each in enumerate(known) if number in found
+    }
+    return {key: reasons[key] for key in keys if key in reasons}
+
+
+def stale_assets(
+    standing: Sequence[tuple[Script, PartitionState]], state: StoryReader
+) -> frozenset[str]:
+    """The assets of which one of these keys is stale, with few questions however many they are."""
+    return frozenset(standing[number][1].asset for number, _ in _stale(standing, state))
+
+
+def _stale(
+    standing: Sequence[tuple[Script, PartitionState]], state: StoryReader
+) -> Iterator[tuple[int, str]]:
+    """The places of those that are stale, each with the reason."""
+    ids: dict[str, int] = {}
+    for place, (script, known) in enumerate(standing):
+        if known.materialization is None:
             continue
         if known.fingerprint != script.fingerprint:
-            found[key] = "the script has changed"
+            yield place, "the script has changed"
         else:
-            ids[known.materialization] = key
-    ignored = {str(on.asset) for on in script.triggers_on() if on.on_rerun == "ignore"}
-    inputs = {
-        ids[entry.id]: [
+            ids[known.materialization] = place
+    inputs: dict[int, list[Input]] = {}
+    for entry in state.entries(list(ids)):
+        script = standing[ids[entry.id]][0]
+        ignored = {str(on.asset) for on in script.triggers_on() if on.on_rerun == "ignore"}
+        inputs[ids[entry.id]] = [
             given
             for given in entry.inputs
             if given.materialization is not None and given.asset not in ignored
         ]
-        for entry in state.entries(list(ids))
-    }
     changes = _Changes(inputs, state)
-    for key, given in inputs.items():
-        changed = next(filter(changes.changed, given), None)
+    for place, every in inputs.items():
+        changed = next(filter(changes.changed, every), None)
         if changed is not None:
             which = "" if changed.partition is None else f" {changed.partition}"
-            found[key] = f"{changed.asset}{which} has other rows"
-    return {key: found[key] for key in keys if key in found}
+            yield place, f"{changed.asset}{which} has other rows"
 
 
 class _Changes:
     """What inputs were, beside what they are now."""
 
-    def __init__(self, inputs: Mapping[Key, Sequence[Input]], state: StoryReader) -> None:
+    def __init__(self, inputs: Mapping[int, Sequence[Input]], state: StoryReader) -> None:
         every = {given for each in inputs.values() for given in each}
         self.now: dict[tuple[str, str | None], PartitionState] = {}
         for asset in sorted({given.asset for given in every}):

@@ -144,6 +144,8 @@ def grid(
     *,
     start: str | None = None,
     end: str | None = None,
+    whole: bool = False,
+    stale: bool = True,
     clock: Clock = now,
 ) -> Grid | None:
     """Where all keys of an asset stand from one to another; None if its keys are not of time."""
@@ -152,7 +154,9 @@ def grid(
     rule = script.partitioning if script is not None else None
     found = None
     if script is not None and rule is not None:
-        found = grid_of(script, rule, state, clock(), start=start, end=end)
+        found = grid_of(
+            script, rule, state, clock(), start=start, end=end, whole=whole, stale=stale
+        )
     if found is None and (start is not None or end is not None):
         raise _no_time(name)
     return found

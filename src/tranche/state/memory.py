@@ -39,7 +39,9 @@ class MemoryStore(MemoryTriggers):
             found = self._runs.get(checks.checked_id(run, "run"))
             return None if found is None else _copy(found)
 
-    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
+    def runs(
+        self, *, limit: int, before: str | None = None, status: RunStatus | None = None
+    ) -> Sequence[Run]:
         limit = checks.checked_limit(limit)
         with self._lock:
             latest = sorted(self._runs.values(), key=lambda run: (run.started_at, run.id))[::-1]
@@ -47,7 +49,16 @@ class MemoryStore(MemoryTriggers):
                 ids = [run.id for run in latest]
                 before = checks.checked_id(before, "run")
                 latest = latest[ids.index(before) + 1 :] if before in ids else []
-            return tuple(_copy(run) for run in latest[:limit])
+            kept = [run for run in latest if status in (None, run.status)]
+            return tuple(_copy(run) for run in kept[:limit])
+
+    def runs_of(self, asset: str, *, limit: int, before: str | None = None) -> Sequence[Run]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        last = None if before is None else checks.checked_id(before, "run")
+        with self._lock:
+            ids = {step.run for step in self._steps.values() if step.asset == asset}
+            wanted = sorted((id for id in ids if last is None or id < last), reverse=True)
+            return tuple(_copy(self._runs[id]) for id in wanted[:limit])
 
     def steps(self, run: str) -> Sequence[StepRecord]:
         run = checks.checked_id(run, "run")

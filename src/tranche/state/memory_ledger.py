@@ -102,6 +102,13 @@ class MemoryLedger:
             states = [state for state in states if _order(state) > _order(after)]
         return tuple(sorted(states, key=_order)[:limit])
 
+    def newest(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._lock:
+            states = [state for state in self._partitions.values() if state.asset == asset]
+        dated = sorted((s for s in states if s.ordinal is not None), key=_order, reverse=True)
+        return tuple((dated or sorted(states, key=_order))[:limit])
+
     def outcomes(self, assets: Sequence[str]) -> dict[str, dict[str, int]]:
         counts: dict[str, Counter[str]] = {
             checks.checked_asset(asset): Counter() for asset in assets

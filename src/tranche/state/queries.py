@@ -10,7 +10,15 @@ from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, text
 
 from tranche.model.backfill import UNFINISHED, Backfill
 from tranche.model.columns import SchemaVersion
-from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
+from tranche.model.run import (
+    Attempt,
+    Claim,
+    Materialization,
+    PartitionState,
+    Run,
+    RunStatus,
+    StepRecord,
+)
 from tranche.state.keys import key_hash, key_head
 from tranche.state.rows import columns
 from tranche.state.tables import (
@@ -38,12 +46,24 @@ def run_by_id(run: str) -> Select[Any]:
     return select(*columns(runs, Run)).where(runs.c.id == run)
 
 
-def latest_runs(limit: int, before: Run | None) -> Select[Any]:
+def latest_runs(limit: int, before: Run | None, status: RunStatus | None) -> Select[Any]:
     order = (runs.c.started_at, runs.c.id)
     query = select(*columns(runs, Run)).order_by(*(column.desc() for column in order)).limit(limit)
+    if status is not None:
+        query = query.where(runs.c.status == status)
     if before is None:
         return query
     return query.where(tuple_(*order) < _bound(order, before.started_at, before.id))
+
+
+def runs_with(asset: str, limit: int, before: str | None) -> Select[Any]:
+    """Runs by a step of theirs. Their ids have the order in which they began."""
+    own = select(steps.c.run).distinct().where(steps.c.asset == asset)
+    if before is not None:
+        own = own.where(steps.c.run < before)
+    latest = own.order_by(steps.c.run.desc()).limit(limit).subquery()
+    query = select(*columns(runs, Run)).join(latest, runs.c.id == latest.c.run)
+    return query.order_by(runs.c.id.desc())
 
 
 def running_runs() -> Select[Any]:
@@ -160,6 +180,15 @@ def dated_partitions(
         query = query.where(ordinal.is_not(None))
     if end is not None:
         query = query.where(ordinal < end)
+    return query.order_by(*order).limit(limit)
+
+
+def newest_partitions(asset: str, limit: int) -> Select[Any]:
+    ordinal = partitions.c.ordinal
+    order = (ordinal.desc(), *(column.desc() for column in _KEY_ORDER))
+    query = select(*columns(partitions, PartitionState)).where(
+        partitions.c.asset == asset, ordinal.is_not(None)
+    )
     return query.order_by(*order).limit(limit)
 
 

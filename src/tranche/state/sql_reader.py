@@ -22,6 +22,7 @@ from tranche.model.run import (
     Outcome,
     PartitionState,
     Run,
+    RunStatus,
     StepRecord,
 )
 from tranche.model.token import Token
@@ -96,7 +97,9 @@ class SqlReader:
         with self._reading() as connection:
             return _run(connection, run)
 
-    def runs(self, *, limit: int, before: str | None = None) -> Sequence[Run]:
+    def runs(
+        self, *, limit: int, before: str | None = None, status: RunStatus | None = None
+    ) -> Sequence[Run]:
         limit = checks.checked_limit(limit)
         with self._reading() as connection:
             last = None
@@ -104,7 +107,14 @@ class SqlReader:
                 last = _run(connection, checks.checked_id(before, "run"))
                 if last is None:
                     return ()
-            found = connection.execute(queries.latest_runs(limit, last))
+            found = connection.execute(queries.latest_runs(limit, last, status))
+            return tuple(Run(**row._asdict()) for row in found)
+
+    def runs_of(self, asset: str, *, limit: int, before: str | None = None) -> Sequence[Run]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        last = None if before is None else checks.checked_id(before, "run")
+        with self._reading() as connection:
+            found = connection.execute(queries.runs_with(asset, limit, last))
             return tuple(Run(**row._asdict()) for row in found)
 
     def steps(self, run: str) -> Sequence[StepRecord]:
@@ -147,6 +157,14 @@ class SqlReader:
                 page = queries.undated_partitions(asset, after, limit - len(found))
                 found += (PartitionState(**row._asdict()) for row in connection.execute(page))
         return tuple(found)
+
+    def newest(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
+        asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
+        with self._reading() as connection:
+            found = connection.execute(queries.newest_partitions(asset, limit)).all()
+            if not found:
+                found = connection.execute(queries.undated_partitions(asset, None, limit)).all()
+            return tuple(PartitionState(**row._asdict()) for row in found)
 
     def standing(
         self, asset: str, keys: Sequence[str | None]

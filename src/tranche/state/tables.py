@@ -127,6 +127,7 @@ runs = Table(
     Column("arguments", Json, nullable=False),
     Column("error", Text),
     Index("ix_runs_started_at_id", "started_at", "id"),
+    Index("ix_runs_status", "status", "started_at", "id"),
     # Every run asks for those that have not ended, and they are few however many there were.
     Index(
         "ix_runs_running",
@@ -155,6 +156,7 @@ steps = Table(
     Column("started_at", Moment),
     Column("finished_at", Moment),
     PrimaryKeyConstraint("run", "position"),
+    Index("ix_steps_asset", "asset", "run"),
 )
 
 attempts = Table(
