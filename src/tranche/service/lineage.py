@@ -38,6 +38,17 @@ def column_lineage(
     return trace(known, start, direction, far=start.column is not None)
 
 
+def both_ways(
+    project: Project, state: PartitionReader, asset: str, column: str | None
+) -> tuple[Trace, Trace]:
+    """What a column comes from, and what is made of it; of all columns of an asset, one step."""
+    known = project_lineage(project, state)
+    start = Point(_start(project, known, asset).asset, column)
+    _check_column(known, start)
+    far = column is not None
+    return trace(known, start, "up", far=far), trace(known, start, "down", far=far)
+
+
 def project_lineage(project: Project, state: PartitionReader) -> ProjectLineage:
     """The lineage of each script, with the columns that runs have left."""
 

@@ -1,0 +1,175 @@
+"""One asset: who makes it, how it stands, and what is going on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tranche.model.asset import AssetUri
+from tranche.model.backfill import Backfill
+from tranche.model.data_test import DataTestResult
+from tranche.model.project import Project
+from tranche.model.run import Materialization, PartitionState
+from tranche.model.script import Script
+from tranche.planning.active import alive
+from tranche.planning.firing import next_fire, schedules_of
+from tranche.planning.graph import build_graph
+from tranche.planning.stale import stale_assets
+from tranche.ports import Clock, StateReader
+from tranche.service.assets import find_made
+from tranche.service.opening import now
+from tranche.service.overview import Standing, running_assets, standing_of
+
+_LOOKED_AT = 3
+_BACKFILLS = 200
+_LOG = 50
+"""How many attempts of a key are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """A schedule of a script, and when it fires next."""
+
+    script: Script
+    line: str
+    next: datetime
+    paused_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """An asset at one glance."""
+
+    asset: str
+    script: Script | None
+    """None if no script makes it, or none any more."""
+    standing: Standing
+    outcomes: Mapping[str, int]
+    latest: PartitionState | None
+    reads: tuple[str, ...]
+    read_by: tuple[str, ...]
+    schedules: tuple[Scheduled, ...]
+    paused_since: datetime | None
+    backfills: tuple[Backfill, ...]
+    """Those that have not ended, without their keys."""
+    current: str | None
+    """The key of now, if keys have time."""
+
+
+def about(project: Project, asset: str, state: StateReader, *, clock: Clock = now) -> About:
+    at = clock()
+    name, script = _found(project, asset, state)
+    outcomes = state.outcomes([name])[name]
+    newest = state.newest(name, limit=_LOOKED_AT)
+    pairs = [(script, each) for each in newest] if script is not None else []
+    graph = build_graph(project.scripts)
+    paused = state.paused()
+    return About(
+        asset=name,
+        script=script,
+        standing=standing_of(name, outcomes, running_assets(state), stale_assets(pairs, state)),
+        outcomes=outcomes,
+        latest=max(newest, key=lambda each: each.at, default=None),
+        reads=() if script is None else tuple(map(str, script.reads)),
+        read_by=tuple(
+            other.label
+            for other in project.scripts
+            if other is not script
+            and any(str(graph.owner(each)) == name for each in (*other.reads, *_awaited(other)))
+        ),
+        schedules=() if script is None else tuple(_scheduled(script, at, paused)),
+        paused_since=None if script is None else paused.get(script.label),
+        backfills=tuple(
+            each
+            for each in state.backfills(limit=_BACKFILLS, unfinished=True)
+            if each.asset == name and alive(each, state)
+        ),
+        current=_current(script, at),
+    )
+
+
+def schedules(project: Project, state: StateReader, *, clock: Clock = now) -> tuple[Scheduled, ...]:
+    """All schedules, the next to fire first."""
+    at, paused = clock(), state.paused()
+    found = [each for script in project.scripts for each in _scheduled(script, at, paused)]
+    return tuple(sorted(found, key=lambda each: (each.next, each.script.name)))
+
+
+def key_log(
+    project: Project, asset: str, partition: str | None, state: StateReader
+) -> tuple[str, PartitionState | None, Sequence[Materialization]]:
+    """Where a key stands, and the latest attempts at it."""
+    name, _ = _found(project, asset, state)
+    return (
+        name,
+        state.partition(name, partition),
+        state.materializations(name, partition, limit=_LOG),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TestedKey:
+    """What data tests said of the latest attempt at a key that had any."""
+
+    partition: str | None
+    at: datetime
+    run: str
+    tests: tuple[DataTestResult, ...]
+
+
+def tested_keys(
+    project: Project, asset: str, state: StateReader, *, limit: int
+) -> tuple[str, tuple[TestedKey, ...]]:
+    """The latest keys with what data tests found in them, the latest key first."""
+    name, _ = _found(project, asset, state)
+    newest = state.newest(name, limit=limit)
+    done = [
+        each.materialization
+        for each in newest
+        if each.status == "succeeded" and each.materialization is not None
+    ]
+    entries = {entry.partition: entry for entry in state.entries(done)}
+    for each in newest:
+        if each.status != "succeeded":
+            # What it has of tests is in the log only: readers see what was before.
+            log = state.materializations(name, each.partition, limit=1)
+            entries |= {entry.partition: entry for entry in log}
+    found = (entries.get(each.partition) for each in newest)
+    return name, tuple(
+        TestedKey(entry.partition, entry.finished_at, entry.run, entry.tests)
+        for entry in found
+        if entry is not None
+    )
+
+
+def _found(project: Project, asset: str, state: StateReader) -> tuple[str, Script | None]:
+    graph = build_graph(project.scripts)
+    made: AssetUri = graph.owner(find_made(project, asset, state))
+    return str(made), graph.producer(made)
+
+
+def _awaited(script: Script) -> tuple[AssetUri, ...]:
+    return tuple(trigger.asset for trigger in script.triggers_on())
+
+
+def _scheduled(script: Script, at: datetime, paused: Mapping[str, datetime]) -> Sequence[Scheduled]:
+    from tranche.script.schedules import moved
+
+    return [
+        Scheduled(
+            script=script,
+            line=on.describe(),
+            next=next_fire(script, on, at, moved),
+            paused_since=paused.get(script.label),
+        )
+        for _, on in schedules_of(script)
+    ]
+
+
+def _current(script: Script | None, at: datetime) -> str | None:
+    from tranche.model.partitioning import time_of
+    from tranche.planning.universe import last_complete
+
+    times = time_of(script.partitioning) if script is not None else None
+    return None if times is None else last_complete(times, at)
