@@ -9,7 +9,7 @@ from importlib.metadata import version
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Response
 
-from tranche.web import assets, backfills, events, following, runs
+from tranche.web import assets, backfills, events, following, looking, pages, runs, session
 from tranche.web.failures import answer_failures
 from tranche.web.guard import Guard, Names
 from tranche.web.metrics import CONTENT_TYPE, Measured, Metrics
@@ -40,8 +40,11 @@ def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
         lifespan=_few_threads,
     )
     answer_failures(app)
-    for part in (assets, runs, backfills, events, following):
+    for part in (session, assets, looking, runs, backfills, events, following):
         app.include_router(part.routes(served))
+
+    app.include_router(pages.routes())
+    app.mount("/static", pages.static())
 
     @app.get("/healthz", include_in_schema=False)
     async def health() -> Json:

@@ -6,9 +6,9 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
@@ -19,7 +19,7 @@ from tranche.views.backfills import backfill_keys_view
 from tranche.views.news import told_view
 from tranche.views.plain import as_json, error_view
 from tranche.web.runs import find_run, run_with_steps
-from tranche.web.served import PREFIX, Id, Served
+from tranche.web.served import PREFIX, Id, Json, Served
 
 _LOOK = 1.0
 """Seconds between looks at what a run of another process has come to."""
@@ -66,6 +66,18 @@ def routes(served: Served) -> APIRouter:
 
         async for event in follow(served, id, ended):
             yield event
+
+    @router.get("/told", summary="What a run or a backfill of this server has told, by pages")
+    def told(
+        of: Annotated[Id, Query(description="The run or the backfill.")],
+        after: Annotated[int, Query(ge=0, description="After so many pieces.")] = 0,
+    ) -> Json:
+        found, over = served.server.feed.of(of, after)
+        pieces = [{"event": name} | view for name, view in map(told_view, found)]
+        known = served.server.feed.knows(of)
+        return Json(
+            {"of": of, "known": known, "told": pieces, "next": after + len(found), "over": over}
+        )
 
     @router.get(
         "/progress",

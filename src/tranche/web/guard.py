@@ -77,7 +77,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refused = self.refused(headers)
+        refused = self.refused(headers, scope.get("method", "GET"))
         if refused is not None:
             await _refuse(scope, receive, send, 403, "NotAllowed", refused)
             return
@@ -98,7 +98,7 @@ class Guard:
     def too_large(self) -> str:
         return f"the body is larger than {self._most:,} bytes; send less at once"
 
-    def refused(self, headers: Headers) -> str | None:
+    def refused(self, headers: Headers, method: str = "GET") -> str | None:
         """Why a request is not heard."""
         host = headers.get("host", "")
         if not self._names.has(_name(host)):
@@ -109,6 +109,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and not self._is_ours(origin, host):
             return f"requests from pages of {origin!r} are not answered"
+        if headers.get("sec-fetch-site") == "cross-site" and method not in ("GET", "HEAD"):
+            return "requests that pages of others make are not answered"
         return None
 
     def _is_ours(self, origin: str, host: str) -> bool:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from tranche import service
 from tranche.errors import UnknownTarget, UsageError
-from tranche.model.run import Run
+from tranche.model.run import Run, RunStatus
 from tranche.views.runs import plan_view, recorded_run_view, recorded_step_view
 from tranche.web.asking import RunBody
 from tranche.web.served import PREFIX, Id, Json, Limit, Served
@@ -22,8 +22,20 @@ def routes(served: Served) -> APIRouter:
     def runs(
         before: Annotated[Id | None, Query(description="The last run of the page before.")] = None,
         limit: Limit = 50,
+        status: Annotated[
+            RunStatus | None, Query(description="Only those that ended like this.")
+        ] = None,
+        asset: Annotated[
+            str | None, Query(description="Only those with a step that makes it.")
+        ] = None,
     ) -> Json:
-        found = served.store.runs(limit=limit + 1, before=before)
+        if asset is not None and status is not None:
+            raise UsageError("runs are found by a status or by an asset", "give one of them")
+        if asset is None:
+            found = served.store.runs(limit=limit + 1, before=before, status=status)
+        else:
+            name = str(service.find_made(served.project, asset, served.store))
+            found = served.store.runs_of(name, limit=limit + 1, before=before)
         page = found[:limit]
         more = len(found) > limit
         return Json(

@@ -21,6 +21,7 @@ from tranche.views.plain import as_json
 from tranche.web.callers import Callers
 
 PREFIX = "/api"
+COOKIE = "tranche_token"
 Id = Annotated[str, StringConstraints(max_length=100, pattern=r"^[\w.:-]+$")]
 """What runs, backfills and events are called."""
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
@@ -48,13 +49,28 @@ class Served:
     def store(self) -> StateStore:
         return self.server.store
 
+    def role(self, request: Request) -> Role:
+        """What the caller may do."""
+        return self.callers.role(shown_token(request))
+
     def needs(self, role: Role) -> Any:
         """A dependency of routes that takes a role."""
 
         def check(request: Request) -> None:
-            self.callers.check(request.headers.get("authorization"), role)
+            self.callers.check(shown_token(request), role)
 
         return Depends(check)
+
+
+def shown_token(request: Request) -> str | None:
+    """The token that a request shows: programs do so in a header, browsers in a cookie.
+
+    What a browser sends by itself counts for requests of our own pages only, which the guard sees
+    to, and which the cookie itself is made for.
+    """
+    header = request.headers.get("authorization")
+    kept = request.cookies.get(COOKIE)
+    return header if header is not None or kept is None else f"Bearer {kept}"
 
 
 def cursor(*parts: str | None) -> str:

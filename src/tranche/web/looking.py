@@ -1,0 +1,168 @@
+"""What pages show: the overview, an asset, its keys, its rows and its code."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from tranche import service
+from tranche.errors import UnknownTarget
+from tranche.model.plan import Request
+from tranche.service.about import about, key_log, schedules, tested_keys
+from tranche.service.code import coloured, listing
+from tranche.service.lineage import both_ways
+from tranche.service.overview import overview
+from tranche.views.about import about_view, key_view, listing_view, scheduled_view, tested_view
+from tranche.views.assets import columns_view, preview_view, snapshots_view, violations_view
+from tranche.views.explanation import explanation_view
+from tranche.views.lineage import map_view
+from tranche.views.overview import grid_view, overview_view
+from tranche.views.rows import rows_view
+from tranche.web.served import PREFIX, Json, Limit, Served
+
+Asset = Annotated[str, Query(description="An asset's address, or its table or script.")]
+Partition = Annotated[str | None, Query(description="A key; none of an asset without any.")]
+_KEPT = 1.0
+"""Seconds for which an overview holds: many pages may ask for it at once."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The latest overview, made once for all who ask at about the same time."""
+
+    served: Served
+    view: dict[str, Any] = field(default_factory=dict)
+    until: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self) -> dict[str, Any]:
+        with self.lock:
+            if time.monotonic() >= self.until:
+                self.view = overview_view(overview(self.served.project, self.served.store))
+                self.until = time.monotonic() + _KEPT
+            return self.view
+
+
+def routes(served: Served) -> APIRouter:
+    router = APIRouter(prefix=PREFIX, tags=["pages"], dependencies=[served.needs("read")])
+    kept = _Kept(served)
+
+    @router.get("/overview", summary="Each asset with how it stands, and where it is drawn")
+    def look() -> Json:
+        project = served.project
+        faults = [
+            {"place": str(fault.place), "message": fault.what, "remedy": fault.remedy}
+            for fault in project.faults
+        ]
+        return Json(kept.get() | {"faults": faults})
+
+    @router.get("/asset", summary="One asset: who makes it, and how it stands")
+    def one(asset: Asset) -> Json:
+        return Json(
+            about_view(about(served.project, asset, served.store, clock=served.server.clock))
+        )
+
+    @router.get("/grid", summary="All keys of time of an asset, one letter for each")
+    def grid(
+        asset: Asset,
+        start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,
+        end: Annotated[str | None, Query(description="Up to this key, or this date.")] = None,
+        stale: Annotated[bool, Query(description="Look also which are stale.")] = False,
+    ) -> Json:
+        found = service.grid(
+            served.project,
+            asset,
+            served.store,
+            start=start,
+            end=end,
+            whole=True,
+            stale=stale,
+            clock=served.server.clock,
+        )
+        return Json({"kind": None} if found is None else grid_view(found))
+
+    @router.get("/key", summary="Where a key stands, and the latest attempts at it")
+    def key(asset: Asset, partition: Partition = None) -> Json:
+        name, state, log = key_log(served.project, asset, partition, served.store)
+        return Json(key_view(name, partition, state, tuple(log)))
+
+    @router.get("/rows", summary="The first rows of a table, or of a slice of it")
+    def rows(
+        asset: Asset,
+        partition: Partition = None,
+        snapshot: Annotated[
+            str | None, Query(pattern=r"^\d{1,19}$", description="As it was at this snapshot.")
+        ] = None,
+        limit: Limit = 100,
+    ) -> Json:
+        table, preview = service.show(
+            served.project,
+            served.server.engine,
+            asset,
+            partition,
+            limit=limit,
+            snapshot=snapshot,
+        )
+        view = preview_view(table, partition, preview, ())
+        return Json(view | rows_view(preview.rows))
+
+    @router.get("/snapshots", summary="What readers of a table saw, the latest first")
+    def snapshots(asset: Asset, limit: Limit = 50) -> Json:
+        found = service.snapshots(served.project, served.server.engine, asset, limit=limit)
+        return Json(snapshots_view(*found))
+
+    @router.get("/columns", summary="The versions of an asset's columns")
+    def columns(asset: Asset, limit: Limit = 20) -> Json:
+        return Json(
+            columns_view(service.columns_log(served.project, served.store, asset, limit=limit))
+        )
+
+    @router.get("/lineage", summary="Where columns come from, and what is made of them")
+    def lineage(
+        asset: Asset,
+        column: Annotated[
+            str | None, Query(description="All that it comes from and goes into; else one step.")
+        ] = None,
+    ) -> Json:
+        return Json(map_view(*both_ways(served.project, served.store, asset, column)))
+
+    @router.get("/violations", summary="The rows that violated data tests, as they were kept")
+    def violations(asset: Asset, partition: Partition = None) -> Json:
+        found = service.violations(served.project, served.store, asset, partition)
+        view = violations_view(found)
+        for test, shown in zip(found.tests, view["tests"], strict=True):
+            shown |= {"rows": []} if test.sample is None else rows_view(test.sample)
+        return Json(view)
+
+    @router.get("/tests", summary="What data tests found in the latest keys")
+    def tests(asset: Asset, limit: Limit = 60) -> Json:
+        return Json(tested_view(*tested_keys(served.project, asset, served.store, limit=limit)))
+
+    @router.get("/code", summary="The script of an asset, and what it sends to Spark for a key")
+    def code(asset: Asset, partition: Partition = None) -> Json:
+        found = about(served.project, asset, served.store, clock=served.server.clock)
+        script = found.script
+        if script is None:
+            raise UnknownTarget(f"no script makes {found.asset}", "the graph shows what there is")
+        view = listing_view(listing(served.project, script))
+        clock = served.server.clock
+        request = Request(target=script.name, fire_time=clock(), partition=partition)
+        explained = explanation_view(
+            service.explain(served.project, request, served.store, clock=clock)
+        )
+        for statement in explained["statements"]:
+            statement["lines"] = [
+                [list(piece) for piece in line] for line in coloured(statement["text"], "sql")
+            ]
+        return Json(view | {"explained": explained})
+
+    @router.get("/schedules", summary="All schedules, the next to fire first")
+    def clocks() -> Json:
+        found = schedules(served.project, served.store, clock=served.server.clock)
+        return Json({"schedules": [scheduled_view(each) for each in found]})
+
+    return router

@@ -1,0 +1,74 @@
+// What asks for runs: events, schedules, and the keys that wait.
+import { follow, get, post, remove } from "./api.js";
+import { assetLink, badge, command, empty, h, moment, note, runLink, show } from "./dom.js";
+import { eventDialog } from "./dialogs.js";
+import { may } from "./main.js";
+import { plainTable } from "./table.js";
+
+export async function eventsPage(content, here) {
+  here.title("Events");
+  const list = h("div");
+  const more = h("button", { hidden: true, onclick: () => load(true).catch((error) => note(error.message, "error")) }, "Earlier events");
+  const emit = async () => {
+    const found = await get("overview").catch(() => ({ nodes: [] }));
+    eventDialog({ assets: found.nodes.filter((node) => node.kind !== "script").map((node) => node.id), onsent: () => load() });
+  };
+  show(content, h("div", { class: "row spread" }, h("h1", {}, "Events"), may("run") ? h("button", { class: "primary", onclick: emit }, "Emit an event…") : null), list, more);
+  let shown = [], next = null;
+  async function load(on = false) {
+    const found = await get("events", { before: on ? next : null });
+    shown = on ? [...shown, ...found.events] : found.events;
+    next = found.next;
+    more.hidden = !found.more;
+    show(list, shown.length ? plainTable(["Event", "Asset", "Partition", "When", "Payload", ""], shown.map((event) => [
+      h("span", { class: "mono" }, event.event), assetLink(event.asset), event.partition ?? "all", moment(event.at), event.payload === null ? "" : h("code", {}, JSON.stringify(event.payload).slice(0, 120)),
+      event.retracted_at ? badge("cancelled", "retracted") : may("admin") ? h("button", { onclick: () => post(`events/${event.event}/retract`).then(() => load()).catch((error) => note(error.message, "error")) }, "Retract") : ""]), { caption: "Events" })
+      : empty("No event has come from outside yet.", "Emit one here, with ", command("tranche event emit ASSET"), " or with POST /api/events: it starts what waits for it."));
+  }
+  await load();
+  here.leaving(follow(() => load().catch(() => {})));
+}
+
+export async function schedulesPage(content, here) {
+  here.title("Schedules");
+  const list = h("div");
+  show(content, h("h1", {}, "Schedules"), list);
+  async function load() {
+    const found = await get("schedules");
+    show(list, found.schedules.length ? plainTable(["Asset", "Schedule", "Next", "At", ""], found.schedules.map((each) => [
+      assetLink(each.asset), each.schedule, each.paused_since ? badge("paused") : moment(each.next), new Date(each.next).toLocaleString(),
+      may("admin") ? h("button", { onclick: () => (each.paused_since ? remove("pauses", { asset: each.asset }) : post("pauses", { asset: each.asset })).then(load).catch((error) => note(error.message, "error")) }, each.paused_since ? "Resume" : "Pause") : ""]), { caption: "Schedules" })
+      : empty("No script has a schedule.", "A line ", command('-- on schedule "0 6 * * *"'), " gives it one."));
+  }
+  await load();
+  here.leaving(follow(() => load().catch(() => {})));
+}
+
+export function pendingTable(rows) {
+  return plainTable(["Asset", "Partition", "Status", "Since", "Asked for by", "Waits for", ""], rows.map((row) => [
+    assetLink(row.asset), row.partition ?? "–", badge(row.status), moment(row.since), row.asked_by.map((asset, n) => [n ? ", " : "", asset.includes("://") ? assetLink(asset) : asset]),
+    row.lacking.length ? row.lacking.map((text) => h("div", {}, text)) : row.run ? runLink(row.run) : "a free worker", why(row)]), { caption: "Pending keys" });
+}
+
+function why(row) {
+  const out = h("div");
+  return h("div", {}, h("button", { onclick: async () => {
+    try {
+      const { story } = await get("explain", { target: row.asset, partition: row.partition });
+      show(out, h("strong", {}, story.verdict), story.remedy ? ` ${story.remedy}` : "", h("ul", {}, story.needs.map((need) => h("li", {}, assetLink(need.asset), `: ${need.there_count} there, ${need.missing_count} missing${need.missing.length ? ` (${need.missing.slice(0, 5).join(", ")})` : ""}`))));
+    } catch (error) { show(out, error.message); }
+  } }, "Why?"), out);
+}
+
+export async function pendingPage(content, here) {
+  here.title("Pending");
+  const list = h("div");
+  show(content, h("h1", {}, "Pending keys"), list);
+  async function load() {
+    const found = await get("pending", { limit: 200 });
+    show(list, Object.entries(found.paused).map(([asset, at]) => h("p", {}, badge("paused"), " ", assetLink(asset), " since ", moment(at))),
+      found.pending.length ? pendingTable(found.pending) : empty("No key waits for anything.", "What schedules and events ask for shows here until it runs."), found.more ? h("p", { class: "faint" }, "There are more.") : null);
+  }
+  await load();
+  here.leaving(follow(() => load().catch(() => {})));
+}

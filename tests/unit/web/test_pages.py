@@ -1,0 +1,217 @@
+"""What pages are made of: the files, who may see them, and what the API tells them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tranche.errors import StatementFailed
+from tranche.web.pages import FOLDER
+
+from .site import KEY, Site, said
+
+FILES = sorted(path.name for path in FOLDER.iterdir())
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/assets/lake%3A%2F%2Fmain%2Fa", "/runs", "/runs/x", "/backfills/x", "/pending"]
+)
+def test_every_page_has_an_address_of_its_own(path: str) -> None:
+    answer = Site().client.get(path)
+    assert answer.status_code == 200
+    assert "/static/main.js" in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_given_and_checked_again(name: str) -> None:
+    answer = Site().client.get(f"/static/{name}")
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-cache"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_is_no_page_is_not_there() -> None:
+    site = Site()
+    assert site.client.get("/nothing").status_code == 404
+    assert site.client.get("/static/../app.py").status_code == 404
+    assert site.client.get("/static/%2e%2e/app.py").status_code == 404
+
+
+def test_modules_parse_no_markup_and_name_no_other_site() -> None:
+    for name in FILES:
+        text = (FOLDER / name).read_text()
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+        addresses = set(re.findall(r"https?://[\w./]+", text))
+        assert addresses <= {"http://www.w3.org/2000/svg"}
+
+
+def test_every_module_that_is_imported_is_there() -> None:
+    for name in FILES:
+        if name.endswith(".js"):
+            found = re.findall(r'from "\./([\w.]+)"', (FOLDER / name).read_text())
+            assert set(found) <= set(FILES)
+
+
+class TestSession:
+    def test_a_browser_signs_in_once(self) -> None:
+        site = Site(is_open=False)
+        secret = site.token("run")
+        assert site.client.get("/api/session").status_code == 401
+        signed = site.client.post("/api/session", json={"token": secret})
+        assert signed.json()["role"] == "run"
+        kept = signed.headers["set-cookie"].lower()
+        assert "httponly" in kept and "samesite=strict" in kept
+        # The cookie alone is enough, and for no more than the role.
+        assert site.client.get("/api/session").json()["signed_in"] is True
+        assert site.client.get("/api/overview").status_code == 200
+        assert site.client.post("/api/pauses", json={"asset": "a"}).status_code == 403
+        site.client.delete("/api/session")
+        assert site.client.get("/api/overview").status_code == 401
+
+    def test_a_wrong_token_is_not_kept(self) -> None:
+        site = Site(is_open=False)
+        site.token("read")
+        refused = site.client.post("/api/session", json={"token": "nonsense"})
+        assert said(refused)[0] == 401
+        assert "set-cookie" not in refused.headers
+
+    def test_a_header_counts_before_a_cookie(self) -> None:
+        site = Site(is_open=False)
+        reads, runs = site.token("read"), site.token("run")
+        site.client.post("/api/session", json={"token": runs})
+        shown = site.client.get("/api/session", headers={"Authorization": f"Bearer {reads}"})
+        assert shown.json()["role"] == "read"
+
+    @pytest.mark.parametrize(
+        "headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}]
+    )
+    def test_pages_of_others_change_nothing(self, headers: dict[str, str]) -> None:
+        site = Site(is_open=False)
+        site.client.post("/api/session", json={"token": site.token("admin")})
+        answer = site.client.post("/api/events", json={"asset": "a"}, headers=headers)
+        assert answer.status_code == 403
+
+    def test_without_tokens_this_machine_may_do_everything(self) -> None:
+        found = Site().get("/api/session")
+        assert (found["role"], found["signed_in"], found["tokens"]) == ("admin", False, False)
+
+
+class TestOverview:
+    def test_each_asset_stands_somewhere(self) -> None:
+        site = Site()
+        broken = StatementFailed("no such table")
+        site.breaks = lambda step: broken if step.script.name == "b" else None
+        site.post("/api/runs", target="a", partition=KEY)
+        site.settle()
+        found = {node["id"]: node for node in site.get("/api/overview")["nodes"]}
+        assert found["lake://main/a"]["standing"] == "fresh"
+        assert found["lake://main/b"]["standing"] == "failed"
+        assert found["lake://main/d"]["standing"] == "never"
+        assert found["lake://main/src"]["kind"] == "source"
+        assert found["lake://main/a"]["layer"] < found["lake://main/b"]["layer"]
+
+    def test_a_script_that_changed_makes_its_asset_stale(self) -> None:
+        site = Site()
+        site.post("/api/runs", target="d", partition=KEY)
+        site.settle()
+        state = site.store.partition("lake://main/d", KEY)
+        assert state is not None
+        site.store._partitions["lake://main/d", KEY] = type(state)(
+            **{field: getattr(state, field) for field in state.__slots__ if field != "fingerprint"},
+            fingerprint="another",
+        )
+        nodes = {node["id"]: node for node in site.get("/api/overview")["nodes"]}
+        assert nodes["lake://main/d"]["standing"] == "stale"
+
+
+def test_an_asset_tells_what_its_page_needs() -> None:
+    site = Site()
+    site.post("/api/runs", target="a", partition=KEY, only=True)
+    site.settle()
+    found = site.get("/api/asset", asset="a")
+    assert (found["asset"], found["standing"]) == ("lake://main/a", "fresh")
+    assert found["keys"]["kind"] == "daily"
+    assert "lake://main/b" in found["read_by"]
+    assert found["latest"]["partition"] == KEY
+    assert site.get("/api/asset", asset="region")["keys"]["values"] == ["us", "eu"]
+    assert site.get("/api/asset", asset="whole")["keys"] is None
+    assert said(site.client.get("/api/asset", params={"asset": "nobody"}))[0] == 404
+
+
+def test_a_grid_has_a_letter_for_each_key() -> None:
+    site = Site()
+    site.post("/api/backfills", target="d", start="2026-05-02", end="2026-05-03")
+    site.settle()
+    found = site.get("/api/grid", asset="d", start="2026-05-01", end="2026-05-04")
+    (row,) = found["rows"]
+    assert row["keys"] == ["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04"]
+    assert [found["letters"][letter] for letter in row["standing"]] == [
+        "missing",
+        "succeeded",
+        "succeeded",
+        "missing",
+    ]
+    assert row["begins"][1] - row["begins"][0] == 24 * 60
+    assert site.get("/api/grid", asset="region") == {"kind": None}
+
+
+def test_a_key_has_its_attempts() -> None:
+    site = Site()
+    for _ in range(2):
+        site.post("/api/runs", target="d", partition=KEY)
+        site.settle()
+    found = site.get("/api/key", asset="d", partition=KEY)
+    assert found["state"]["status"] == "succeeded"
+    assert [entry["status"] for entry in found["log"]] == ["succeeded", "succeeded"]
+    assert site.get("/api/key", asset="d", partition="2020-01-01")["state"] is None
+
+
+def test_rows_are_values_in_order() -> None:
+    site = Site()
+    site.engine.answers["d"] = lambda step: [{"id": 1, "blob": b"a", "nested": [1, None]}]
+    site.post("/api/runs", target="d", partition=KEY)
+    site.settle()
+    found = site.get("/api/rows", asset="d", partition=KEY)
+    names = [column["name"] for column in found["columns"]]
+    row = dict(zip(names, found["rows"][0], strict=True))
+    assert (row["id"], row["blob"], row["nested"]) == (1, "0x61", "[1, null]")
+
+
+def test_code_has_colours_and_what_goes_to_spark() -> None:
+    site = Site()
+    found = site.client.get("/api/code", params={"asset": "d", "partition": KEY})
+    # The scripts of this project are in no file.
+    assert said(found)[0] == 404
+
+
+def test_runs_by_status_and_by_asset() -> None:
+    site = Site()
+    for target in ("a", "d"):
+        site.post("/api/runs", target=target, partition=KEY, only=True)
+    site.settle()
+    assert {run["target"] for run in site.get("/api/runs", asset="d")["runs"]} == {"d"}
+    assert len(site.get("/api/runs", status="succeeded", limit=2)["runs"]) == 2
+    assert site.get("/api/runs", status="failed")["runs"] == []
+    assert site.client.get("/api/runs", params={"status": "odd"}).status_code == 400
+
+
+def test_what_a_run_tells_comes_in_pieces() -> None:
+    site = Site()
+    run = site.post("/api/runs", target="d", partition=KEY)["run"]
+    site.settle()
+    found = site.get("/api/told", of=run)
+    assert found["known"] and found["over"]
+    assert [piece["event"] for piece in found["told"]][-1] == "ended"
+    assert site.get("/api/told", of=run, after=found["next"])["told"] == []
+    assert site.get("/api/told", of="nobody")["known"] is False
+
+
+def test_the_pulse_moves_when_something_happens() -> None:
+    site = Site()
+    before = site.get("/api/pulse")["number"]
+    site.post("/api/runs", target="d", partition=KEY)
+    site.settle()
+    assert site.get("/api/pulse")["number"] > before
