@@ -20,7 +20,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-_PAGES = (
+PAGES = (
     "/",
     "/assets/{rest:path}",
     "/runs",
@@ -39,7 +39,7 @@ def routes() -> APIRouter:
     async def page() -> FileResponse:
         return FileResponse(FOLDER / "index.html", headers=_HEADERS)
 
-    for path in _PAGES:
+    for path in PAGES:
         router.add_api_route(path, page, methods=["GET", "HEAD"])
     return router
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import os
+import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tranche.errors import EngineUnavailable
-from tranche.lakes.remote import _MODE, Remote, _close, _stop
+from tranche.lakes.remote import _MODE, Remote
 from tranche.project.config import parse_settings
 
 
@@ -40,18 +38,25 @@ def test_nobody_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert _MODE not in os.environ
 
 
-@pytest.mark.parametrize("end", [_stop, _close])
-def test_a_session_that_was_ended_is_collected_without_a_word(
-    end: Callable[[Any], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+COLLECTED = """\
+import gc, sys
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+from tranche.lakes import remote
 
-    session = remote(tmp_path, "sc://localhost:9")._connected("sc://localhost:9")
-    end(session)
-    waited: list[None] = []
-    monkeypatch.setattr(
-        ExecutePlanResponseReattachableIterator, "shutdown", lambda: waited.append(None)
+session = SparkSession.builder.remote("sc://localhost:9").create()
+getattr(remote, sys.argv[1])(session)
+type(session)._default_session = type(session)._active_session.session = None
+ExecutePlanResponseReattachableIterator.shutdown = lambda: print("it waits")
+del session
+gc.collect()
+"""
+
+
+@pytest.mark.parametrize("end", ["_stop", "_close"])
+def test_a_session_that_was_ended_is_collected_without_a_word(end: str) -> None:
+    # What PySpark is for one process, it stays.
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTED, end], capture_output=True, text=True, check=False
     )
-    del session
-    gc.collect()
-    assert waited == []
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -15,16 +15,40 @@ from tranche.errors import NotAllowed, StateUnavailable
 from tranche.model.token import ROLES, Role
 from tranche.service.tokens import create_token, revoke_token
 from tranche.web.callers import Callers
+from tranche.web.pages import PAGES
 
 from .site import KEY, OWN, Site, said
 
-OPEN = {("GET", "/healthz"), ("GET", "/api"), ("HEAD", "/api")}
+OPEN = {
+    ("GET", "/healthz"),
+    ("GET", "/api"),
+    ("HEAD", "/api"),
+    ("POST", "/api/session"),
+    ("DELETE", "/api/session"),
+    # Pages are the same for everybody; what they show, they ask for.
+    *product(("GET", "HEAD"), PAGES),
+}
 """What says nothing of the project."""
 NEEDED: dict[tuple[str, str], Role] = {
     ("GET", "/api/assets"): "read",
     ("GET", "/api/graph"): "read",
     ("GET", "/api/partitions"): "read",
     ("GET", "/api/ranges"): "read",
+    ("GET", "/api/overview"): "read",
+    ("GET", "/api/asset"): "read",
+    ("GET", "/api/grid"): "read",
+    ("GET", "/api/key"): "read",
+    ("GET", "/api/rows"): "read",
+    ("GET", "/api/snapshots"): "read",
+    ("GET", "/api/columns"): "read",
+    ("GET", "/api/lineage"): "read",
+    ("GET", "/api/tests"): "read",
+    ("GET", "/api/violations"): "read",
+    ("GET", "/api/code"): "read",
+    ("GET", "/api/schedules"): "read",
+    ("GET", "/api/told"): "read",
+    ("GET", "/api/pulse"): "read",
+    ("GET", "/api/session"): "read",
     ("GET", "/api/explain"): "read",
     ("GET", "/api/runs"): "read",
     ("POST", "/api/runs"): "run",
@@ -115,7 +139,9 @@ def test_each_role_may_do_what_it_may(
     assert site.tables() == before
 
 
-@pytest.mark.parametrize(("method", "path"), sorted(OPEN - {("HEAD", "/api")}))
+@pytest.mark.parametrize(
+    ("method", "path"), sorted(OPEN - {("HEAD", "/api"), ("POST", "/api/session")})
+)
 def test_some_need_none(site: Site, tokens: dict[Role, str], method: str, path: str) -> None:
     assert ask(site, method, path, None).status_code in (200, 503)
 
