@@ -19,7 +19,7 @@ from tranche.model.run import Materialization, Run, StepRecord
 from tranche.model.script import Script
 from tranche.planning.backfill import plan_backfill
 from tranche.planning.grid import grid_of
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
 from tranche.state.sql_store import SqlStore

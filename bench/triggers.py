@@ -19,7 +19,7 @@ from tranche.model.pending import Decisions, Pending
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.tick import Triggers, tick
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.schedules import moved
 from tranche.script.sql import read_sql_script

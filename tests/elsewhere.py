@@ -15,7 +15,7 @@ import pyspark
 
 from tranche.lakes.catalogs import lake_conf, packages
 from tranche.lakes.jars import JarCache
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 
 _SPARK = Path(pyspark.__file__).parent
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"

@@ -126,7 +126,7 @@ def _of_key(files: FileSet, partition: str | None, call: Active | None) -> FileS
 
 def _own_storage() -> Storage:
     """That of the project which the folder of this process belongs to."""
-    from tranche.project.config import environment, find_root, load_settings
+    from tranche.projects.config import environment, find_root, load_settings
 
     return load_settings(find_root(Path.cwd()), None, environment()).storage
 

@@ -23,7 +23,7 @@ from tranche.model.run import Attempt
 from tranche.model.statement import Statement
 from tranche.planning.plan import build_plan
 from tranche.ports import Staged, Work, Written
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.run.attempts import StepResult
 from tranche.run.runner import run_plan
 from tranche.script.adhoc import resolved_statement

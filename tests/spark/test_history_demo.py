@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tranche.project.demo import customers
+from tranche.projects.demo import customers
 
 from .conftest import Bench
 

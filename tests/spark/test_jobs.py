@@ -11,7 +11,7 @@ import pytest
 from tranche.lakes.engine import SparkEngine
 from tranche.model.plan import Request
 from tranche.planning.plan import build_plan
-from tranche.project.load import load_project
+from tranche.projects.load import load_project
 from tranche.run.runner import run_plan
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.testing import MemoryEngine, MemoryStore, run_job

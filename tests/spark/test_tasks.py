@@ -18,7 +18,7 @@ from tranche.model.plan import Request
 from tranche.model.project import Project
 from tranche.planning.backfill import plan_backfill
 from tranche.planning.plan import build_plan
-from tranche.project.load import load_project
+from tranche.projects.load import load_project
 from tranche.run.runner import RunResult, run_plan
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.testing import MemoryStore

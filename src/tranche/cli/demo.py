@@ -12,7 +12,7 @@ from tranche.cli.output import Output
 from tranche.cli.progress import RunProgress
 from tranche.cli.running import starting
 from tranche.model.plan import Request
-from tranche.project.demo import DAYS, RUN_DAYS, make_demo
+from tranche.projects.demo import DAYS, RUN_DAYS, make_demo
 from tranche.run.runner import RunResult
 from tranche.views.runs import run_view
 

@@ -41,7 +41,7 @@ def init(
     """Make a small project that runs."""
     output = Output(json_, debug)
     with explaining(output):
-        from tranche.project.scaffold import scaffold
+        from tranche.projects.scaffold import scaffold
 
         made = scaffold(folder)
         if json_:

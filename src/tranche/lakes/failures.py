@@ -18,7 +18,7 @@ from tranche.errors import (
     StatementRejected,
     TrancheError,
 )
-from tranche.project.secrets import without_secrets
+from tranche.projects.secrets import without_secrets
 
 _LINE = re.compile(r"(?:line (\d+),? pos|\(line (\d+), position)")
 _NOISE = re.compile(r"^\[[A-Z_.0-9]+\]\s*")

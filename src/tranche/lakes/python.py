@@ -43,7 +43,7 @@ from tranche.model.project import Settings
 from tranche.model.storage import filled, takes_key
 from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Work, Written
-from tranche.project.secrets import without_secrets
+from tranche.projects.secrets import without_secrets
 from tranche.script.binding import escaped_path
 
 _FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"

@@ -17,7 +17,7 @@ from tranche.openlineage.columns import ColumnsOf
 from tranche.openlineage.events import Events
 from tranche.openlineage.sending import THREAD, Undelivered
 from tranche.openlineage.told import Told
-from tranche.project.secrets import without_secrets
+from tranche.projects.secrets import without_secrets
 
 _LONGEST = 100_000
 """Texts of scripts that are longer are left out."""

@@ -23,7 +23,7 @@ from tranche.openlineage.ids import run_uuid, step_uuid
 from tranche.openlineage.partition import FACET, partition_facet
 from tranche.openlineage.told import RunBegun, RunEnded, StepBegun, StepRecorded, Told
 from tranche.planning.given import GIVEN
-from tranche.project.secrets import without_secrets
+from tranche.projects.secrets import without_secrets
 
 _NAMED = 3
 """How many keys an error message tells of."""

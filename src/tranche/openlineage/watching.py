@@ -17,7 +17,7 @@ from tranche.model.run import Materialization, Outcome, Run, StepRecord
 from tranche.openlineage.columns import ColumnsOf, declared
 from tranche.openlineage.sending import FLUSH, Delivery, Sender
 from tranche.openlineage.told import RunBegun, RunEnded, StepBegun, StepRecorded, Told
-from tranche.project.secrets import secrets_of, without_secrets
+from tranche.projects.secrets import secrets_of, without_secrets
 
 LOG = logging.getLogger("tranche.openlineage")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from tranche.model.project import Project, Settings
 from tranche.model.script import Script
 from tranche.ports import Engine, PartitionReader, StateStore, StoryReader
-from tranche.project.config import environment, find_root, load_settings
-from tranche.project.load import load_project
+from tranche.projects.config import environment, find_root, load_settings
+from tranche.projects.load import load_project
 
 if TYPE_CHECKING:
     from tranche.openlineage.columns import ColumnOrigins

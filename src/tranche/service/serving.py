@@ -17,7 +17,7 @@ from pathlib import Path
 from tranche.errors import Fault, TrancheError
 from tranche.model.project import Project, Settings
 from tranche.ports import Clock, Engine, StateStore
-from tranche.project.load import load_project
+from tranche.projects.load import load_project
 from tranche.run.runner import RunResult
 from tranche.run.serving import Server, Started
 from tranche.service.backfilling import Serves

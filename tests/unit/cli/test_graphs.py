@@ -8,7 +8,7 @@ import pytest
 
 from tranche.cli.graphs import as_dot, as_mermaid, as_text
 from tranche.model.project import Project
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.script.lakes import Lakes
 from tranche.script.sql import read_sql_script
 from tranche.views.graph import graph_view

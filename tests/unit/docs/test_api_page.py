@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from pages import page
 
 from tranche.model.project import Project
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.run.serving import Server
 from tranche.script.schedules import moved
 from tranche.service import now

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pages import DOCS, ROOT, Block, blocks
 
-from tranche.project.config import load_settings
-from tranche.project.load import load_project
+from tranche.projects.config import load_settings
+from tranche.projects.load import load_project
 
 NAMES = sorted(str(path.relative_to(ROOT)) for path in (DOCS / "guides").glob("*.md"))
 JOBS = [block for name in NAMES for block in blocks(name, "python") if "@job" in block.text]

@@ -88,7 +88,7 @@ def test_python_in_the_documents_says_what_they_say(block: Block) -> None:
 
 
 def test_the_scripts_of_the_first_project_are_those_of_init() -> None:
-    from tranche.project import scaffold
+    from tranche.projects import scaffold
 
     texts = [block.text for block in SCRIPTS]
     assert scaffold._INGEST in texts

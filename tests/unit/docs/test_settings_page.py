@@ -11,8 +11,8 @@ from pages import Block, blocks, page
 from tranche.lakes.catalogs import lake_conf
 from tranche.lakes.jars import ICEBERG, SQLITE, cache_folder
 from tranche.model.project import LakeFormat
-from tranche.project import config_openlineage
-from tranche.project.config import _CATALOGS, _SPARK_VARIABLES, _TABLES, _TOP, parse_settings
+from tranche.projects import config_openlineage
+from tranche.projects.config import _CATALOGS, _SPARK_VARIABLES, _TABLES, _TOP, parse_settings
 
 PAGE = "docs/settings.md"
 _ROOT = Path("/projects/shop")

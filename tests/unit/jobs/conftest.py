@@ -9,8 +9,8 @@ import pytest
 
 from tranche.model.project import Project
 from tranche.model.script import Script
-from tranche.project.config import load_settings
-from tranche.project.load import load_project
+from tranche.projects.config import load_settings
+from tranche.projects.load import load_project
 
 
 class Folder:

@@ -16,7 +16,7 @@ from tranche.model.asset import LakeTable
 from tranche.model.code import Loaded
 from tranche.model.plan import InputKey, SliceKey, Step
 from tranche.model.script import Annotations, Script
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 
 ORDERS = LakeTable("main", "orders")
 

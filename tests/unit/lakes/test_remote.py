@@ -11,7 +11,7 @@ import pytest
 
 from tranche.errors import EngineUnavailable
 from tranche.lakes.remote import _MODE, Remote
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 
 
 def remote(root: Path, url: str) -> Remote:

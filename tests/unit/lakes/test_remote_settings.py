@@ -14,7 +14,7 @@ from tranche.lakes.catalogs import lake_conf
 from tranche.lakes.jars import DELTA, ICEBERG, SHIPPED, SQLITE
 from tranche.lakes.remote_settings import EXTENSIONS, agreed, check_lake, unfit
 from tranche.model.project import Settings
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 
 ROOT = Path("/projects/shop")
 PLACE = "spark.example.com:15002"

@@ -21,7 +21,7 @@ from tranche.openlineage.events import Events
 from tranche.openlineage.told import RunBegun, RunEnded, StepBegun, StepRecorded, Told
 from tranche.planning.backfill import plan_backfill
 from tranche.ports import Staged, Trial, Work, Written
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.run.runner import RunResult, run_plan
 
 from ..run.processes import Processes, ToldEngine, ToldTrial

@@ -8,7 +8,7 @@ import pytest
 
 from tranche.model.asset import parse_address
 from tranche.openlineage.naming import dataset_name
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 
 TOML = """\
 [lakes.main]

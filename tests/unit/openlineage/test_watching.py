@@ -23,8 +23,8 @@ from tranche import service
 from tranche.model.project import Project
 from tranche.openlineage.watching import Lineage
 from tranche.ports import Unwatched
-from tranche.project.config import load_settings, parse_settings
-from tranche.project.load import load_project
+from tranche.projects.config import load_settings, parse_settings
+from tranche.projects.load import load_project
 from tranche.testing import MemoryEngine
 
 from .scene import CHAIN, Scene

@@ -15,7 +15,7 @@ from tranche.model.project import Project
 from tranche.model.run import Materialization, Outcome, Run, StepRecord
 from tranche.planning.backfill import plan_backfill
 from tranche.planning.universe import asked_keys, last_complete, with_lookback
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.script.sql import read_sql_script

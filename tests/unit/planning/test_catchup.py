@@ -15,7 +15,7 @@ from tranche.model.project import Project
 from tranche.model.run import Attempt, Input, Materialization, Outcome, Run, StepRecord
 from tranche.planning.backfill import plan_backfill
 from tranche.planning.catchup import plan_catchup
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.script.schedules import moved

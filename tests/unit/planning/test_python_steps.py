@@ -20,7 +20,7 @@ from tranche.planning.backfill import plan_backfill
 from tranche.planning.graph import build_graph
 from tranche.planning.plan import build_plan
 from tranche.planning.triggered import triggered_plan
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.script.lakes import Lakes
 from tranche.script.python import read_python_script
 from tranche.script.ranges.ranged import only_key_by_key

@@ -16,7 +16,7 @@ from tranche.model.project import Project
 from tranche.planning.plan import build_plan
 from tranche.planning.stale import stale_keys
 from tranche.ports import Staged, Trial, Work, Written
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.run.runner import RunResult, run_plan
 from tranche.script.lakes import Lakes
 from tranche.script.python import read_python_script

@@ -15,7 +15,7 @@ from tranche.model.plan import Plan, Request, Step
 from tranche.model.project import Project
 from tranche.planning.plan import build_plan
 from tranche.ports import Written
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.run.runner import RunResult, run_plan
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script

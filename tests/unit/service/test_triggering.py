@@ -10,7 +10,7 @@ import pytest
 
 from tranche.errors import UnknownTarget
 from tranche.model.project import Project
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.service import triggering
 from tranche.testing import MemoryStore
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tranche.model.project import Project, Settings
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 from tranche.service import serving
 from tranche.service.serving import Announced, _Scripts, announced, servers_of, settings_hash
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tranche.errors import UsageError
-from tranche.project.config import CONFIG, PIPELINES
+from tranche.projects.config import CONFIG, PIPELINES
 
 _CONFIG = """\
 # Every setting has a default that works; this file may be empty.

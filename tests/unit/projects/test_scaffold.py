@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tranche.errors import UsageError
-from tranche.project.config import load_settings
-from tranche.project.demo import DAYS, EMPTY_DAY, customers, make_demo, orders
-from tranche.project.load import load_project
-from tranche.project.scaffold import scaffold
+from tranche.projects.config import load_settings
+from tranche.projects.demo import DAYS, EMPTY_DAY, customers, make_demo, orders
+from tranche.projects.load import load_project
+from tranche.projects.scaffold import scaffold
 
 
 def test_a_new_project_has_no_faults(tmp_path: Path) -> None:

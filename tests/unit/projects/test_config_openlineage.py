@@ -8,7 +8,7 @@ import pytest
 
 from tranche.errors import ConfigError
 from tranche.model.project import OpenLineageSettings, Settings
-from tranche.project.config import parse_settings
+from tranche.projects.config import parse_settings
 
 ROOT = Path("/work/shop")
 HTTP = """\

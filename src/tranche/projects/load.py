@@ -13,11 +13,11 @@ from tranche.planning.deadlines import deadline_faults
 from tranche.planning.formats import format_faults
 from tranche.planning.graph import build_graph, graph_faults
 from tranche.planning.links import mapping_faults
-from tranche.project.cache import ScriptCache
-from tranche.project.config import PIPELINES
-from tranche.project.data_tests import with_data_tests
-from tranche.project.job_files import read_job_file
-from tranche.project.text import read_text
+from tranche.projects.cache import ScriptCache
+from tranche.projects.config import PIPELINES
+from tranche.projects.data_tests import with_data_tests
+from tranche.projects.job_files import read_job_file
+from tranche.projects.text import read_text
 from tranche.script.read import ScriptRead
 
 

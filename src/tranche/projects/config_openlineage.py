@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tranche.errors import ConfigError
 from tranche.model.project import OpenLineageSettings
-from tranche.project.secrets import secrets_of
+from tranche.projects.secrets import secrets_of
 
 TRANSPORT = "openlineage.transport"
 NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tranche.errors import UsageError
-from tranche.project.config import CONFIG, PIPELINES
-from tranche.project.scaffold import write_files
+from tranche.projects.config import CONFIG, PIPELINES
+from tranche.projects.scaffold import write_files
 
 FIRST_DAY = date(2026, 4, 1)
 DAYS = 60

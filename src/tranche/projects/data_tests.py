@@ -11,9 +11,9 @@ from tranche.errors import Fault, Place
 from tranche.model.data_test import DataTest, ScriptTest
 from tranche.model.project import Settings
 from tranche.model.script import Script, ViolationQuery
-from tranche.project.cache import ScriptCache
-from tranche.project.config import PIPELINES
-from tranche.project.text import read_text
+from tranche.projects.cache import ScriptCache
+from tranche.projects.config import PIPELINES
+from tranche.projects.text import read_text
 from tranche.script.read import DataTestRead
 
 RULES = ("unique", "not_null", "accepted_values", "relationships")

@@ -15,8 +15,8 @@ from tranche.errors import ConfigError, Place, ProjectNotFound
 from tranche.model.duration import parse_duration
 from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
 from tranche.model.size import parse_size
-from tranche.project.config_openlineage import read_openlineage
-from tranche.project.secrets import secrets_of
+from tranche.projects.config_openlineage import read_openlineage
+from tranche.projects.secrets import secrets_of
 
 CONFIG = "tranche.toml"
 PIPELINES = "pipelines"

@@ -9,7 +9,7 @@ import pytest
 from tranche.errors import ConfigError, ProjectNotFound
 from tranche.model.project import Lake, Settings, SparkSettings
 from tranche.model.storage import Storage
-from tranche.project.config import find_root, load_settings, parse_settings
+from tranche.projects.config import find_root, load_settings, parse_settings
 
 ROOT = Path("/work/shop")
 FULL = """\

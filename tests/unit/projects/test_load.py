@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tranche.model.project import Project
-from tranche.project import cache as cache_module
-from tranche.project.cache import ScriptCache
-from tranche.project.config import load_settings
-from tranche.project.load import load_project
+from tranche.projects import cache as cache_module
+from tranche.projects.cache import ScriptCache
+from tranche.projects.config import load_settings
+from tranche.projects.load import load_project
 from tranche.script.read import ScriptRead
 
 Make = Callable[[dict[str, str | bytes]], Path]
@@ -234,7 +234,7 @@ def test_a_damaged_cache_is_read_as_none_and_runs_nothing(damage: str, make: Mak
         ("tranche.model.asset", "dataclass"),
         ("tranche.model.asset", "parse_address"),
         ("tranche.model.asset", "LakeTable.__init__"),
-        ("tranche.project.load", "load_project"),
+        ("tranche.projects.load", "load_project"),
     ],
 )
 def test_only_values_of_the_model_are_loaded(module: str, name: str) -> None:
@@ -287,8 +287,8 @@ PROBE = """\
 import sys, time
 started = time.process_time()
 from pathlib import Path
-from tranche.project.config import load_settings
-from tranche.project.load import load_project
+from tranche.projects.config import load_settings
+from tranche.projects.load import load_project
 project = load_project(load_settings(Path(sys.argv[1]), None, {}))
 assert len(project.scripts) == 200, project.faults[:3]
 heavy = sorted({name.partition(".")[0] for name in sys.modules} & {"sqlglot", "pyspark", "croniter"})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tranche.errors import Fault, Place
 from tranche.model.project import Settings
-from tranche.project.secrets import without_secrets
-from tranche.project.text import read_text
+from tranche.projects.secrets import without_secrets
+from tranche.projects.text import read_text
 
 if TYPE_CHECKING:
     from tranche.jobs.reading import JobsRead
