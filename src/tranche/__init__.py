@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from tranche.jobs.merge import Merge, When
     from tranche.jobs.proxies import all_partitions
+    from tranche.notebook.project import ShownProject
     from tranche.open_lake import OpenLake
 
 _LATER = {
@@ -134,6 +135,7 @@ __all__ = [
     "job",
     "lake",
     "logical_date",
+    "project",
     "read_file",
     "task",
     "write_file",
@@ -146,6 +148,13 @@ def lake(name: str = "main", *, project: str | Path = ".", target: str | None = 
     from tranche.open_lake import OpenLake
 
     return OpenLake(name, Path(project), target)
+
+
+def project(folder: str | Path = ".", *, target: str | None = None) -> ShownProject:
+    """The project that a folder belongs to, to look at in a notebook: its graph, and its assets."""
+    from tranche.notebook.project import shown_project
+
+    return shown_project(Path(folder), target)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tranche.views.plain import as_json
+from tranche.views.plain import counted as counted
+from tranche.views.plain import harmless as harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,25 +116,6 @@ def shown(value: Any) -> str:
         return harmless(as_json(value))
     text = str(value)
     return text if text.isprintable() else repr(text)[1:-1]
-
-
-def harmless(text: str) -> str:
-    """A text whose control characters a terminal does not obey; its lines stay lines.
-
-    >>> print(harmless("a" + chr(27) + "[31mb"))
-    a\\x1b[31mb
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def counted(number: int, what: str) -> str:
-    """
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _has_descriptor() -> bool:

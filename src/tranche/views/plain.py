@@ -1,4 +1,4 @@
-"""Plain values: what JSON has no form for, as text."""
+"""Plain values: what JSON has no form for, and what people read, as text."""
 
 from __future__ import annotations
 
@@ -31,6 +31,25 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value) if len(value.as_tuple().digits) <= 15 else str(value)
     return str(value)
+
+
+def harmless(text: str) -> str:
+    """A text whose control characters nobody obeys; its lines stay lines.
+
+    >>> print(harmless("a" + chr(27) + "[31mb"))
+    a\\x1b[31mb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def counted(number: int, what: str) -> str:
+    """
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def error_view(error: TrancheError) -> dict[str, Any]:
