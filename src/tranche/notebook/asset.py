@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from tranche.errors import TrancheError
 from tranche.model.project import Project
 from tranche.model.run import Run
 from tranche.notebook.markup import Markup, clipped, element, joined
@@ -24,8 +25,16 @@ def asset_html(project: Project, asset: str, state: StateReader, clock: Clock) -
         _heading(found),
         _facts(_told(found, runs[0] if runs else None)),
         _failure(found),
-        partitions_html(project, found, state, clock),
+        _partitions(project, found, state, clock),
     )
+
+
+def _partitions(project: Project, about: About, state: StateReader, clock: Clock) -> Markup:
+    """They may be keys of another rule than the script has by now; the rest is told all the same."""
+    try:
+        return partitions_html(project, about, state, clock)
+    except TrancheError as error:
+        return trouble(str(error))
 
 
 def _heading(about: About) -> Markup:

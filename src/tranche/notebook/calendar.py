@@ -76,15 +76,17 @@ def _drawing(
     wide = _WIDTHS.get(period, _SIDE)
     high = _SIDE + (3 if wide > _SIDE else 0)
     across, down = wide + _GAP, high + _GAP
+    last = max(p.column for p in placed)
+    headings = [(column, text) for column, text in columns.items() if column <= last]
     return picture(
         element(
             "g",
-            [_text(text, left + column * across, _TOP - 6) for column, text in columns.items()],
+            [_text(text, left + column * across, _TOP - 6) for column, text in headings],
             [_text(text, 0, _TOP + row * down + high - 3) for row, text in rows.items()],
             opacity=0.8,
         ),
         *(_square(p.square, left + p.column * across, _TOP + p.row * down, wide) for p in placed),
-        wide=left + max(p.column for p in placed) * across + max(wide, 40) + 4,
+        wide=left + last * across + max(wide, 60) + 4,
         high=_TOP + max(p.row for p in placed) * down + high + 3,
         label=label,
     )

@@ -146,5 +146,5 @@ def _about(node: Node) -> str:
     told = [node.standing, rule.kind if rule is not None else "one table"]
     if rule is not None and keys:
         failed = node.outcomes.get("failed", 0)
-        told.append(f"{failed:,} of {keys:,} failed" if failed else f"{keys:,} keys")
+        told.append(f"{failed:,} of {keys:,} keys" if failed else f"{keys:,} keys")
     return " · ".join(told)

@@ -121,6 +121,7 @@ def _beside_time(
     more = len(rows) - len(shown)
     return joined(
         _counts(found.counts),
+        note(f"{len(found.cells):,} partitions, {found.cells[0].key} to {found.cells[-1].key}"),
         table(shown, squares.period, f"{about.asset}: the latest partitions"),
         note(f"… and {more:,} more rows") if more else "",
         _stretches(found),

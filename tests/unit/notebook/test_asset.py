@@ -212,6 +212,29 @@ def test_without_a_first_key_nothing_is_there_until_a_run(tmp_path: Path) -> Non
     assert "It has no partition yet" in read(shown["a"]).text
 
 
+def test_keys_of_a_rule_that_is_no_more_leave_the_header(tmp_path: Path) -> None:
+    ended(shop(tmp_path, made("a", 'dynamic key="$.t"')), "lake://main/a", ["acme"])
+    found = read(shop(tmp_path, made("a", "daily"))["a"])
+    assert "lake://main/a ◐ stale made by: pipelines/a.sql" in found.text
+    assert "✗ 'acme' is no daily key" in found.text
+
+
+def test_a_table_that_no_script_makes_any_more(tmp_path: Path) -> None:
+    ended(shop(tmp_path, made("a", 'static keys="us"')), "lake://main/a", ["us"])
+    (tmp_path / "pipelines" / "a.sql").unlink()
+    shown = shop(tmp_path, {})["lake://main/a"]
+    assert "made by: no script of this project" in read(shown).text
+    assert "us ✓ succeeded 12 rows" in read(shown).text
+    assert repr(shown) == "asset 'lake://main/a'"
+
+
+def test_headings_end_with_what_is_drawn(tmp_path: Path) -> None:
+    shown = shop(tmp_path, made("a", 'monthly start="2026-01-01" end="2026-03-31"'))
+    found = read(shown["a"])
+    assert "Mar" in found.texts
+    assert "Apr" not in found.texts
+
+
 def test_a_script_that_has_changed_makes_days_stale(tmp_path: Path) -> None:
     shown = shop(tmp_path, {"a": f"{DAILY}-- materialize lake://main/a\nSELECT 1 AS id"})
     ended(shown, "lake://main/a", days("2026-11-01", 17), fingerprint="of then")

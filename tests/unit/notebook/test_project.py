@@ -28,7 +28,7 @@ def test_the_graph_says_how_each_asset_stands(tmp_path: Path) -> None:
     assert "✓ fresh 1" in found.text
     assert "lake://main/raw: fresh" in found.text
     assert "fresh · daily · 2 keys" in found.text
-    assert "failed · daily · 1 of 1 failed" in found.text
+    assert "failed · daily · 1 of 1 keys" in found.text
     assert "lake://main/outside: source" in found.text
     assert "Nothing was run yet" not in found.text
 
