@@ -48,7 +48,6 @@ def _node_view(node: Node) -> dict[str, Any]:
         about = script_view(node.script)
         names = ("script", "path", "partitioning", "strategy", "tests", "tags", "schedules")
         view |= {name: about[name] for name in names}
-        view["columns"] = len(node.script.annotations.lineage)
         view["partitions"] = dict(node.outcomes)
         view["at"] = instant(node.latest.at) if node.latest is not None else None
         view["run"] = node.latest.run if node.latest is not None else None

@@ -14,7 +14,7 @@ from tranche.errors import UnknownTarget
 from tranche.model.plan import Request
 from tranche.service.about import about, key_log, schedules, tested_keys
 from tranche.service.code import coloured, listing
-from tranche.service.lineage import both_ways
+from tranche.service.lineage import both_ways, traced_columns
 from tranche.service.overview import overview
 from tranche.views.about import about_view, key_view, listing_view, scheduled_view, tested_view
 from tranche.views.assets import columns_view, preview_view, snapshots_view, violations_view
@@ -129,6 +129,10 @@ def routes(served: Served) -> APIRouter:
         ] = None,
     ) -> Json:
         return Json(map_view(*both_ways(served.project, served.store, asset, column)))
+
+    @router.get("/traced", summary="How many columns of each asset are known to come from others")
+    def traced() -> Json:
+        return Json({"columns": traced_columns(served.project, served.store)})
 
     @router.get("/violations", summary="The rows that violated data tests, as they were kept")
     def violations(asset: Asset, partition: Partition = None) -> Json:

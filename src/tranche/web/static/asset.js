@@ -1,6 +1,7 @@
 // One asset: how it stands, and all that is known of it in tabs.
 import { follow, get, post, remove } from "./api.js";
 import { assetLink, assetPath, badge, command, count, empty, h, many, moment, note, runLink, short, show } from "./dom.js";
+import { cancelButton, progressOf } from "./backfills.js";
 import { backfillDialog, eventDialog, runDialog } from "./dialogs.js";
 import { codeView } from "./code.js";
 import { calendar, keyDetail } from "./grid.js";
@@ -90,17 +91,17 @@ export async function assetPage(content, here) {
   here.leaving(follow(() => refresh().catch(() => {})));
 }
 
+/** A backfill that has not ended, in the header of its asset. */
 function backfillLine(each) {
-  const bar = h("progress", { max: "1", value: "0", "aria-label": "Backfill progress" });
-  const said = h("span", { class: "faint" });
+  const said = h("span", { class: "faint" }), bar = h("div");
   get(`backfills/${each.backfill}`).then((found) => {
-    const done = found.partitions.filter((key) => key.status === "succeeded").length;
-    const failed = found.partitions.filter((key) => key.status === "failed").length;
-    bar.max = found.partitions.length || 1; bar.value = done + failed;
-    show(said, `${count(done)} of ${count(found.partitions.length)}${failed ? `, ${count(failed)} failed` : ""}`);
+    const progress = progressOf(found);
+    show(said, progress.said);
+    show(bar, progress.bar);
   }).catch(() => {});
-  return h("div", { class: "plan" }, h("div", { class: "row" }, badge(each.status), h("a", { href: `/backfills/${each.backfill}` }, "Backfill"), moment(each.created_at), said,
-    may("run") ? h("button", { onclick: () => post(`backfills/${each.backfill}/cancel`).then(() => note("It ends after the commit at hand.")).catch((error) => note(error.message, "error")) }, "Cancel") : null), bar);
+  return h("div", { class: "plan" }, h("div", { class: "row" },
+    badge(each.status), h("a", { href: `/backfills/${each.backfill}` }, "Backfill"), moment(each.created_at), said,
+    may("run") ? cancelButton(each.backfill) : null), bar);
 }
 
 const PANELS = {
