@@ -19,8 +19,9 @@ from tranche.service.overview import overview
 from tranche.views.about import about_view, key_view, listing_view, scheduled_view, tested_view
 from tranche.views.assets import columns_view, preview_view, snapshots_view, violations_view
 from tranche.views.explanation import explanation_view
+from tranche.views.grid import grid_view
 from tranche.views.lineage import map_view
-from tranche.views.overview import grid_view, overview_view
+from tranche.views.overview import overview_view
 from tranche.views.rows import rows_view
 from tranche.web.served import PREFIX, Json, Limit, Served
 
@@ -66,7 +67,7 @@ def routes(served: Served) -> APIRouter:
             about_view(about(served.project, asset, served.store, clock=served.server.clock))
         )
 
-    @router.get("/grid", summary="All keys of time of an asset, one letter for each")
+    @router.get("/grid", summary="Where all keys of time of an asset stand")
     def grid(
         asset: Asset,
         start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,

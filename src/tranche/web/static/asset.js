@@ -1,15 +1,16 @@
 // One asset: how it stands, and all that is known of it in tabs.
 import { follow, get, post, remove } from "./api.js";
-import { assetLink, assetPath, badge, command, count, empty, h, many, moment, note, runLink, short, show } from "./dom.js";
+import { assetLink, assetPath, badge, command, count, empty, h, moment, note, runLink, short, show } from "./dom.js";
 import { cancelButton, progressOf } from "./backfills.js";
 import { backfillDialog, eventDialog, runDialog } from "./dialogs.js";
 import { codeView } from "./code.js";
-import { calendar, keyDetail } from "./grid.js";
+import { dataPanel, violating } from "./data.js";
 import { lineageDiagram } from "./lineage.js";
 import { may, problem } from "./main.js";
+import { partitionsPanel } from "./partitions.js";
 import { pendingTable } from "./events.js";
 import { runsTable } from "./runs.js";
-import { plainTable, rowsTable } from "./table.js";
+import { plainTable } from "./table.js";
 
 const TABS = [["partitions", "Partitions"], ["data", "Data"], ["schema", "Schema"], ["columns", "Columns"], ["tests", "Tests"], ["runs", "Runs"], ["pending", "Pending"], ["code", "Code"]];
 
@@ -105,59 +106,8 @@ function backfillLine(each) {
 }
 
 const PANELS = {
-  async partitions(page, put) {
-    const { asset, about } = page;
-    if (about.script && !about.keys) return oneKey(page, put);
-    const data = await get("grid", { asset });
-    const side = h("div");
-    if (data.kind === null) return namedKeys(page, put, side);
-    const acts = h("div", { class: "row" });
-    const picked = (keys) => {
-      page.key = keys.length === 1 ? keys[0] : null;
-      show(acts, keys.length === 1 ? null : h("span", {}, `${many(keys.length, "partition")}, ${keys[0]} to ${keys.at(-1)}`),
-        keys.length > 1 && may("run") && about.script ? h("button", { class: "primary", onclick: () => page.backfill(about.keys.kind === "composite" ? { list: keys } : { from: keys[0], to: keys.at(-1) }) }, "Backfill these…") : null);
-      if (keys.length === 1) keySide(page, keys[0], side); else show(side);
-    };
-    const view = calendar(data, { onpick: picked, detail: (key) => keyDetail(asset, key) });
-    page.ended.push(() => view.stop());
-    put(data.rows.some((row) => row.keys.length) ? null : empty("No partition has been made yet.", "Run one, or backfill a range; on the command line: ", command(`tranche backfill ${asset}`)), view.element, acts, side);
-    if (page.key) keySide(page, page.key, side);
-    // Which are stale takes longer to find out, and comes when it is known.
-    const stale = async () => {
-      const keys = data.rows[0]?.keys ?? [];
-      view.update(await get("grid", keys.length > 3000 ? { asset } : { asset, stale: true }));
-    };
-    stale().catch(() => {});
-    page.refreshed = () => stale().catch(() => {});
-  },
-
-  async data(page, put) {
-    const { asset, about } = page;
-    const out = h("div");
-    const sliced = Boolean(about.keys) && about.script?.strategy !== "history";
-    const state = { whole: !sliced || !page.key, snapshot: null };
-    const key = h("input", { value: page.key ?? "", placeholder: about.keys?.example ?? "", "aria-label": "Partition", onchange: () => { page.key = key.value.trim() || null; state.whole = !page.key; mark(); load(); } });
-    const one = h("button", { onclick: () => { state.whole = false; page.key = key.value.trim() || about.latest?.partition || about.current; key.value = page.key ?? ""; mark(); load(); } }, "This partition");
-    const all = h("button", { onclick: () => { state.whole = true; mark(); load(); } }, "Whole table");
-    const past = h("select", { "aria-label": "Snapshot", onchange: () => { state.snapshot = past.value || null; load(); } }, h("option", { value: "" }, "as it is now"));
-    const mark = () => { one.setAttribute("aria-pressed", String(!state.whole)); all.setAttribute("aria-pressed", String(state.whole)); one.className = state.whole ? "" : "primary"; all.className = state.whole ? "primary" : ""; };
-    mark();
-    const bad = h("div");
-    put(h("div", { class: "row" }, sliced ? [one, key, all] : null, past), bad, out);
-    get("snapshots", { asset, limit: 50 }).then((found) => {
-      for (const each of found.snapshots) past.append(h("option", { value: each.snapshot }, `${new Date(each.at).toLocaleString()} · ${each.operation ?? ""} ${each.partition ?? ""}`));
-    }).catch((error) => { past.disabled = true; past.title = error.message; });
-    async function load() {
-      show(out, h("p", { class: "faint" }, "Spark reads the first rows …"));
-      show(bad);
-      try {
-        const found = await get("rows", { asset, partition: state.whole ? null : page.key, snapshot: state.snapshot, limit: 500 });
-        show(out, found.rows.length ? rowsTable(found, { caption: `Rows of ${asset}` }) : empty("There are no rows."));
-      } catch (error) { show(out, problem(error)); }
-      if (!state.whole || !about.keys) violating(asset, state.whole ? null : page.key, bad);
-    }
-    await load();
-  },
+  partitions: partitionsPanel,
+  data: dataPanel,
 
   async schema(page, put) {
     const found = await get("columns", { asset: page.asset });
@@ -237,57 +187,3 @@ const PANELS = {
     await load();
   },
 };
-
-async function violating(asset, partition, place) {
-  try {
-    const found = await get("violations", { asset, partition });
-    const tests = found.tests.filter((test) => test.violations);
-    show(place, tests.length ? h("section", {}, h("h2", {}, "Rows that violate data tests", partition ? ` in ${partition}` : ""), tests.map((test) => [
-      h("p", {}, badge(test.status, test.test), ` ${many(test.violations, "row")}`), test.rows.length ? rowsTable(test, { caption: test.test }) : null]),
-      found.passed_since ? h("p", { class: "faint" }, "Passed since ", moment(found.passed_since)) : null) : null);
-  } catch { show(place); }
-}
-
-async function keySide(page, key, side) {
-  const { asset, about } = page;
-  show(side, h("h2", {}, key ?? "The table"), h("p", { class: "faint" }, "…"));
-  try {
-    const [found, told] = await Promise.all([get("key", { asset, partition: key }), about.script ? get("explain", { target: about.asset, partition: key }).catch((error) => ({ problem: error.message })) : null]);
-    const story = told?.story;
-    show(side, h("h2", {}, key ?? "The table", " ", found.state ? badge(found.state.status) : badge("missing")),
-      story ? h("p", {}, h("strong", {}, story.verdict), story.remedy ? h("span", {}, " ", story.remedy) : null) : told?.problem ? h("p", { class: "faint" }, told.problem) : null,
-      h("div", { class: "row" }, may("run") && about.script ? h("button", { onclick: () => runDialog({ target: about.asset, keys: about.keys, args: about.script.arguments, partition: key }) }, "Run…") : null,
-        found.state?.rows !== null && found.state ? h("button", { onclick: () => { page.key = key; page.select("data"); } }, "Rows") : null),
-      story?.needs?.length ? [h("h3", {}, "Made of"), plainTable(["Asset", "There", "Missing"], story.needs.map((need) => [assetLink(need.asset), need.source ? "source" : `${count(need.there_count)} ${need.there.slice(0, 4).join(", ")}`, need.missing_count ? badge("missing", `${count(need.missing_count)}: ${need.missing.slice(0, 4).join(", ")}`) : "–"]))] : null,
-      found.log.length ? [h("h3", {}, "Attempts"), plainTable(["When", "Run", "Status", "#Rows", "Snapshot", "Tests", "Error"], found.log.map((entry) => [moment(entry.at), runLink(entry.run), badge(entry.status), count(entry.rows), h("span", { class: "mono" }, entry.snapshot ?? ""), entry.tests.map((test) => [badge(test.status, test.test), " "]), entry.error ? h("span", { class: "wrong" }, entry.error.split("\n")[0]) : ""]), { caption: "Attempts" })] : null);
-  } catch (error) { show(side, problem(error)); }
-}
-
-async function oneKey(page, put) {
-  const side = h("div");
-  put(h("p", { class: "faint" }, "It has no partitions: all of it is one."), side);
-  await keySide(page, null, side);
-}
-
-/** Keys that are names: a bar for each, as long as it has rows. */
-async function namedKeys(page, put, side) {
-  const { asset, about } = page;
-  const list = h("div");
-  let next = null, rows = [];
-  const more = h("button", { onclick: () => load().catch((error) => note(error.message, "error")) }, "More");
-  async function load() {
-    const found = await get("partitions", { asset, after: next, limit: 200 });
-    next = found.next;
-    rows = [...rows, ...found.partitions];
-    const known = new Set(rows.map((row) => row.partition));
-    const missing = (about.keys?.kind === "static" ? about.keys.values : []).filter((key) => !known.has(key)).map((partition) => ({ partition, status: "missing", rows: null }));
-    const all = [...rows, ...missing];
-    const most = Math.max(1, ...all.map((row) => row.rows ?? 0));
-    show(list, all.length ? plainTable(["Partition", "Status", "#Rows", "", "When"], all.map((row) => [
-      h("button", { class: "plain", onclick: () => { page.key = row.partition; keySide(page, row.partition, side); } }, row.partition ?? "–"), badge(row.status), count(row.rows),
-      h("progress", { max: String(most), value: String(row.rows ?? 0), "aria-label": `Rows of ${row.partition}` }), moment(row.at)]), { caption: "Partitions" }) : empty("No partition has been made yet."));
-    more.hidden = !found.more;
-  }
-  put(list, more, side);
-  await load();
-}
