@@ -143,6 +143,12 @@ def test_an_asset_tells_what_its_page_needs() -> None:
     assert said(site.client.get("/api/asset", params={"asset": "nobody"}))[0] == 404
 
 
+def test_what_comes_from_outside_has_a_page_too() -> None:
+    found = Site().get("/api/asset", asset="lake://main/src")
+    assert (found["standing"], found["script"]) == ("source", None)
+    assert found["read_by"] == ["lake://main/a"]
+
+
 def test_a_grid_tells_keys_without_listing_them() -> None:
     site = Site()
     site.post("/api/backfills", target="d", start="2026-05-02", end="2026-05-03")

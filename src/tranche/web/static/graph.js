@@ -1,6 +1,6 @@
 // The graph of a project, drawn on a canvas: places come from the server, the rest is here.
 import { follow, get } from "./api.js";
-import { SIGNS, ago, assetPath, badge, command, count, empty, h, many, short, show } from "./dom.js";
+import { SIGNS, ago, assetLink, assetPath, badge, command, count, empty, h, many, short, show } from "./dom.js";
 import { go, may } from "./main.js";
 import { runDialog } from "./dialogs.js";
 
@@ -88,7 +88,7 @@ export async function graphPage(content, here) {
     }
     show(list, faults(), [...groups].map(([group, members]) => [h("h3", {}, group),
       h("ul", {}, members.map((node) => h("li", {},
-        node.kind === "asset" ? h("a", { href: assetPath(node.id), title: node.id }, short(node.id)) : h("span", { title: node.id }, short(node.id)),
+        node.kind === "script" ? h("span", { title: node.id }, short(node.id)) : assetLink(node.id),
         badge(node.standing))))]));
   }
 
@@ -305,9 +305,8 @@ export async function graphPage(content, here) {
   function open(id) {
     const node = view.at.get(id);
     if (!node) return;
-    if (node.kind === "asset") go(assetPath(node.id));
-    else if (node.kind === "script" && may("run")) runDialog({ target: node.script, keys: null, args: [] });
-    else { search.value = `${short(node.id)}+`; search.dispatchEvent(new Event("input")); }
+    if (node.kind !== "script") go(assetPath(node.id));
+    else if (may("run")) runDialog({ target: node.script, keys: null, args: [] });
   }
 }
 

@@ -93,6 +93,8 @@ function frame() {
     document.addEventListener("click", followLink);
     document.addEventListener("keydown", keys);
     addEventListener("popstate", () => route());
+    // What is drawn on canvases follows the system as well.
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
   }
   route();
 }

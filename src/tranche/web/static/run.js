@@ -1,6 +1,6 @@
 // One run: its steps on a time line, what it tells, what it read and wrote.
 import { follow, get, post } from "./api.js";
-import { assetLink, assetPath, badge, count, empty, h, lasted, many, moment, note, runLink, short, show } from "./dom.js";
+import { assetLink, assetPath, badge, count, empty, h, keyText, lasted, many, moment, note, runLink, short, show } from "./dom.js";
 import { codeView } from "./code.js";
 import { runDialog } from "./dialogs.js";
 import { go, may, problem } from "./main.js";
@@ -71,7 +71,7 @@ async function stepsShown(page, place) {
   const titles = ["Step", "Partition", "Status", "#Rows", "Snapshot", "Took", "Time line"];
   show(place, h("h2", {}, "Steps"), run.steps.length ? plainTable(titles, run.steps.map((step) => [
     stepShown(page, step),
-    step.keys > 1 ? many(step.keys, "key") : step.partition ?? "",
+    step.keys > 1 ? many(step.keys, "key") : keyText(step.partition),
     badge(step.status), count(step.rows), h("span", { class: "mono" }, step.snapshot ?? ""),
     lasted(step.started_at, step.finished_at ?? (step.status === "running" ? null : step.started_at)),
     timeLine(step, from, to),
@@ -123,7 +123,8 @@ async function written(run, place) {
   const made = run.steps.filter((step) => step.asset?.startsWith("lake://") && step.status === "succeeded");
   if (!made.length) return;
   const out = h("div"), said = h("p");
-  const state = { step: made.at(-1), whole: false };
+  const asked = made.find((step) => [step.asset, step.script].includes(run.target));
+  const state = { step: asked ?? made.at(-1), whole: false };
   const which = h("select", { "aria-label": "Asset", onchange: () => { choose(made[which.selectedIndex]); } },
     made.map((step) => h("option", { selected: step === state.step }, `${short(step.asset)} ${step.partition ?? ""}`)));
   const one = h("button", { onclick: () => { state.whole = false; load(); } }, "This partition");

@@ -1,6 +1,6 @@
 // Lists of runs.
 import { follow, get } from "./api.js";
-import { badge, command, empty, h, lasted, moment, note, runLink, short, show } from "./dom.js";
+import { badge, command, empty, h, keyText, lasted, moment, note, runLink, short, show } from "./dom.js";
 import { go } from "./main.js";
 import { plainTable } from "./table.js";
 
@@ -12,7 +12,7 @@ export function runsTable(runs) {
   return plainTable(titles, runs.map((run) => [
     runLink(run.run),
     short(run.target),
-    run.partition ?? "",
+    keyText(run.partition),
     badge(run.status),
     moment(run.started_at),
     run.status === "running" ? "" : lasted(run.started_at, run.finished_at),
