@@ -91,7 +91,7 @@ def test_a_partition_is_run_and_looked_at(visitor: Visitor) -> None:
 def ran(visitor: Visitor, asset: str, day: str, how: str = "succeeded") -> Page:
     """A run of a key by the dialog, until it has ended."""
     page = visitor.asset(asset)
-    page.get_by_role("button", name="Run…").click()
+    page.get_by_role("button", name="Run…").first.click()
     page.get_by_role("dialog").get_by_label("Partition").fill(day)
     page.get_by_role("button", name="Show the plan").click()
     expect(page.get_by_role("region", name="The plan")).to_contain_text(asset)

@@ -133,7 +133,7 @@ def test_what_is_wrong_stands_beside_its_field(shown: Shown, visits: Visits) -> 
     expect(page.locator(".field", has=page.get_by_label("Payload"))).to_contain_text("is no JSON")
     page.keyboard.press("Escape")
     visitor.asset("whole")
-    page.get_by_role("button", name="Run…").click()
+    page.get_by_role("button", name="Run…").first.click()
     page.get_by_label("$n").evaluate("(input) => { input.type = 'text'; input.value = 'seven'; }")
     page.get_by_role("button", name="Show the plan").click()
     expect(page.get_by_label("$n")).to_have_attribute("aria-invalid", "true")
