@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test slow fault connect cluster check bench lock format clean
+.PHONY: help demo test slow fault connect cluster screenshots check bench lock format clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -20,6 +20,7 @@ demo: $(READY) ## Make a shop, run several days of it, show what came out
 
 test: $(READY) ## Run all tests but the slow suites
 	@sh scripts/java
+	@sh scripts/chromium
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 
 slow: $(READY) ## Run the tests that `make test` leaves out: more combinations on Spark
@@ -37,6 +38,11 @@ connect: $(READY) ## Run the end-to-end tests on a server of Spark Connect (slow
 cluster: $(READY) ## Run the end-to-end tests on a cluster of two workers (slow)
 	@sh scripts/java
 	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark cluster
+
+screenshots: $(READY) ## Take the pictures of the pages anew for the documents
+	@sh scripts/java
+	@sh scripts/chromium
+	TRANCHE_SCREENSHOTS=docs/pages $(BIN)/python -m pytest -q tests/pages/test_demo.py
 
 check: $(READY) ## Lint, format, types, layers
 	$(BIN)/ruff check src tests bench

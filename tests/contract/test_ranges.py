@@ -73,6 +73,35 @@ class TestManyKeys:
             "d2": "failed",
         }
 
+    def test_keys_of_a_time_as_stretches(self, store: StateStore) -> None:
+        days = [f"d{number:02}" for number in range(12)]
+        entries = [
+            a_failure(f"m{n}", partition=day, ordinal=NOON + n * DAY)
+            if n in (3, 4)
+            else an_entry(f"m{n}", "longer" if n == 10 else day, ordinal=NOON + n * DAY)
+            for n, day in enumerate(days)
+            if n != 7
+        ]
+        record(store, *entries, an_entry("m99", "none"))
+        found = store.stretches(ORDERS, start=NOON, end=NOON + 12 * DAY, gap=1.5 * DAY)
+        assert [(s.first, s.last, s.status, s.keys) for s in found] == [
+            ("d00", "d02", "succeeded", 3),
+            ("d03", "d04", "failed", 2),
+            ("d05", "d06", "succeeded", 2),
+            ("d08", "d09", "succeeded", 2),
+            ("longer", "longer", "succeeded", 1),
+            ("d11", "d11", "succeeded", 1),
+        ]
+        assert (found[1].begins, found[1].ends) == (NOON + 3 * DAY, NOON + 4 * DAY)
+        part = store.stretches(ORDERS, start=NOON + DAY, end=NOON + 2 * DAY, gap=DAY)
+        assert [(s.first, s.keys) for s in part] == [("d01", 1)]
+        assert store.stretches("lake://main/other", start=NOON, end=NOON + DAY, gap=DAY) == ()
+
+    def test_stretches_of_keys_at_one_time(self, store: StateStore) -> None:
+        record(store, *(an_entry(f"m{n}", f"k{n}", ordinal=NOON) for n in range(3)))
+        (found,) = store.stretches(ORDERS, start=NOON, end=NOON + DAY, gap=DAY)
+        assert (found.first, found.last, found.keys) == ("k0", "k2", 3)
+
 
 class TestBackfills:
     def test_they_come_back_as_they_were(self, store: StateStore) -> None:

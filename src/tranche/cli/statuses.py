@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tranche.cli.output import Output, counted, shown
-from tranche.planning.grid import Cell, Grid, Standing
+from tranche.planning.board import Standing
+from tranche.planning.grid import Cell, Grid
 from tranche.service import AssetStatus, PartitionPage
 from tranche.views.assets import partitions_view, status_view
 

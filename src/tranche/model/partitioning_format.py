@@ -88,6 +88,10 @@ class KeyFormat(NamedTuple):
             for literal, directive in self.parts
         )
 
+    def offset(self, seconds: int | None) -> str:
+        """How keys tell an offset from UTC; nothing if they tell none."""
+        return _FIELDS["z"](datetime.min, seconds or 0) if self.has_offset else ""
+
     def read(self, text: str) -> Reading | None:
         """What `text` says, or None when no period of this kind renders to it."""
         match = self.pattern.fullmatch(text)

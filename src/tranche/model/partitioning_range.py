@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import accumulate
 from typing import overload
 
@@ -86,6 +87,13 @@ class KeyRange(Sequence[str]):
     def count(self, key: object) -> int:
         """1 for a key of the range, else 0."""
         return int(key in self)
+
+    def begins(self) -> Iterator[datetime]:
+        """Where the period of each key begins on the wall clock, as `parse` would say it."""
+        for first, last, offset in reversed(self.runs) if self.descending else self.runs:
+            numbers = range(first, last + 1)
+            for number in reversed(numbers) if self.descending else numbers:
+                yield self.calendar.start(Label(number, offset))
 
     def _walk(self, *, descending: bool) -> Iterator[str]:
         for first, last, offset in reversed(self.runs) if descending else self.runs:

@@ -153,3 +153,18 @@ class PartitionState:
     digest: str | None = None
     fingerprint: str | None = None
     provisional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyStretch:
+    """Keys of an asset that follow each other in time, and whose latest attempts ended alike."""
+
+    status: Outcome
+    first: str
+    last: str
+    begins: datetime
+    """The ordinal of the first."""
+    ends: datetime
+    """The ordinal of the last."""
+    keys: int
+    """How many they are."""

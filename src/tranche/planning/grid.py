@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby, product
-from typing import Literal, TypeAlias
 
 from tranche.errors import KeyRejected, UsageError
 from tranche.model.partitioning import (
     Composite,
+    KeyRange,
     Partitioning,
-    Static,
     TimePartitioning,
     time_of,
 )
 from tranche.model.partitioning_text import join_segments
-from tranche.model.run import Outcome
+from tranche.model.run import PartitionState
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
+from tranche.planning.board import LETTERS, Board, Standing, around, split_key, whole_key
 from tranche.planning.deadlines import has_deadline
 from tranche.planning.stale import stale_keys
 from tranche.planning.universe import check_order, is_key, last_complete
 from tranche.ports import StateReader
 
-Standing: TypeAlias = Literal["missing", "running", "stale", "provisional"] | Outcome
-
 _SHOWN = {"hourly": 31 * 24, "daily": 366}
 """How many of the latest keys are shown if nobody says how many; of other kinds all."""
 _MOST = 100_000
+_MOST_LINES = 1_000
+_MOST_CELLS = 1_000_000
+_STANDINGS = {letter: standing for standing, letter in LETTERS.items()}
+_ALIKE = re.compile(r"(.)\1*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +57,74 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """The keys of a stretch of time that have the same beside it, one letter for each."""
+
+    letters: str
+    beside: str = ""
+    before: str = ""
+    after: str = ""
+    """What each key has before and after its segment of time."""
+
+    def stretches(self) -> Iterator[tuple[int, int, Standing]]:
+        """Where keys that stand alike begin, how many they are, and where they stand."""
+        for found in _ALIKE.finditer(self.letters):
+            yield found.start(), len(found[0]), _STANDINGS[found[1]]
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
-    """The keys of an asset from one to another, without a gap."""
+    """The keys of an asset from one to another, without a gap.
+
+    Keys are not listed: a line has a letter for each of `times`.
+    """
 
     asset: str
     kind: str
-    cells: tuple[Cell, ...]
+    times: KeyRange | None = None
+    lines: tuple[Line, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     """The instants that belong to them: from `since`, up to but not including `until`."""
     earlier: int = 0
     """How many keys before them are not shown."""
+    hidden: int = 0
+    """How many lines are not shown."""
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Each key by itself."""
+        if self.times is None:
+            return ()
+        times = list(zip(self.times, self.times.begins(), strict=True))
+        return tuple(
+            Cell(whole_key(line.before, time, line.after), begins, _STANDINGS[letter], line.beside)
+            for line in self.lines
+            for (time, begins), letter in zip(times, line.letters, strict=True)
+        )
 
     @property
     def counts(self) -> dict[Standing, int]:
-        found: dict[Standing, int] = {}
-        for cell in self.cells:
-            found[cell.standing] = found.get(cell.standing, 0) + 1
-        return found
+        found = {
+            standing: sum(line.letters.count(letter) for line in self.lines)
+            for standing, letter in LETTERS.items()
+        }
+        return {standing: number for standing, number in found.items() if number}
 
     def stretches(self) -> tuple[Stretch, ...]:
-        found = []
-        for (_, standing), group in groupby(
-            self.cells, key=lambda cell: (cell.beside, cell.standing)
-        ):
-            keys = [cell.key for cell in group]
-            found.append(Stretch(keys[0], keys[-1], standing, len(keys)))
-        return tuple(found)
+        times = self.times
+        if times is None:
+            return ()
+        return tuple(
+            Stretch(
+                whole_key(line.before, times[start], line.after),
+                whole_key(line.before, times[start + keys - 1], line.after),
+                standing,
+                keys,
+            )
+            for line in self.lines
+            for start, keys, standing in line.stretches()
+        )
 
 
 def grid_of(
@@ -109,8 +152,8 @@ def grid_of(
     if first is None:
         known = next(iter(state.partitions(asset, limit=1)), None)
         if known is None or known.partition is None:
-            return Grid(asset, kind, ())
-        first = _Key.of(rule, known.partition).time
+            return Grid(asset, kind)
+        first = _time(rule, known.partition)
     last = end if end is not None else _last(rule, times, asset, state, now)
     try:
         check_order(times, start, end)
@@ -125,31 +168,76 @@ def grid_of(
     number = len(keys) if start is not None else min(len(keys), _SHOWN.get(kind, _MOST))
     if whole:
         number = min(len(keys), _MOST)
-    shown = list(keys[len(keys) - number :])
+    shown = _latest(keys, number)
     if not shown:
-        return Grid(asset, kind, ())
-    since, until = times.ordinal(shown[0]), times.window(shown[-1]).end_utc
-    standing: dict[str, Standing] = dict(state.statuses(asset, start=since, end=until))
-    every = [key for others in _others(rule, standing) for key in _keys(rule, others, shown)]
+        return Grid(asset, kind)
+    board = _board(rule, times, shown, asset, state)
+    hidden = max(0, len(board.lines) - _MOST_LINES)
+    for others in list(board.lines)[_MOST_LINES:]:
+        del board.lines[others]
+    if len(board.lines) * len(shown) > _MOST_CELLS:
+        shown = _latest(shown, _MOST_CELLS // len(board.lines))
+        board = board.cut(shown)
     if stale:
-        done = [key.text for key in every if standing.get(key.text) == "succeeded"]
-        standing |= dict.fromkeys(_provisional(script, done, state), "provisional")
+        done = list(board.standing_at("succeeded"))
+        board.mark(_provisional(script, done, state), "provisional")
         # A key that is both waits for somebody, and not for what comes late by itself.
-        standing |= dict.fromkeys(stale_keys(script, done, state), "stale")
+        board.mark(stale_keys(script, done, state), "stale")
     active = active_keys(asset, state)
-    begins = {key: times.parse(key) for key in shown}
-    cells = tuple(
-        Cell(
-            key.text,
-            begins[key.time],
-            "running"
-            if key.text in active or None in active
-            else standing.get(key.text, "missing"),
-            key.beside,
-        )
-        for key in every
+    if None in active:
+        board.mark_all("running")
+    else:
+        board.mark([key for key in active if key is not None], "running")
+    return Grid(
+        asset,
+        kind,
+        shown,
+        tuple(_lines(board)),
+        times.ordinal(shown[0]),
+        times.window(shown[-1]).end_utc,
+        earlier=len(keys) - len(shown),
+        hidden=hidden,
     )
-    return Grid(asset, kind, cells, since, until, earlier=len(keys) - number)
+
+
+def _latest(keys: KeyRange, number: int) -> KeyRange:
+    found = keys[len(keys) - number :]
+    assert isinstance(found, KeyRange)
+    return found
+
+
+def _board(
+    rule: Partitioning, times: TimePartitioning, shown: KeyRange, asset: str, state: StateReader
+) -> Board:
+    board = Board(rule, shown)
+    since, until = times.ordinal(shown[0]), times.window(shown[-1]).end_utc
+    board.mark_ledger(state, asset, since=since, until=until)
+    return board
+
+
+def _lines(board: Board) -> Iterator[Line]:
+    for others, letters in board.lines.items():
+        before, after = around(board.rule, others)
+        yield Line(letters.decode(), join_segments(others), before, after)
+
+
+def standings_of(
+    script: Script | None, known: Sequence[PartitionState], state: StateReader
+) -> dict[str | None, Standing]:
+    """Where some keys of an asset stand, whatever kind of keys they are."""
+    if not known:
+        return {}
+    found: dict[str | None, Standing] = {each.partition: each.status for each in known}
+    done = [each for each in known if each.status == "succeeded"]
+    found |= {each.partition: "provisional" for each in done if each.provisional}
+    if script is not None:
+        keys = [each.partition for each in done]
+        found |= dict.fromkeys(stale_keys(script, keys, state), "stale")
+    active = active_keys(known[0].asset, state)
+    return {
+        key: "running" if key in active or None in active else standing
+        for key, standing in found.items()
+    }
 
 
 def _provisional(script: Script, keys: Sequence[str], state: StateReader) -> list[str]:
@@ -159,46 +247,10 @@ def _provisional(script: Script, keys: Sequence[str], state: StateReader) -> lis
     return [key for key in keys if key in standing and standing[key].provisional]
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """A key, with its segment of time and what stands beside it."""
-
-    text: str
-    time: str
-    others: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, rule: Partitioning, text: str) -> _Key:
-        if not isinstance(rule, Composite) or rule.in_time is None:
-            return cls(text, text)
-        segments = rule.split(text)
-        place = rule.in_time
-        return cls(text, segments[place], (*segments[:place], *segments[place + 1 :]))
-
-    @property
-    def beside(self) -> str:
-        return join_segments(self.others)
-
-
-def _keys(rule: Partitioning, others: tuple[str, ...], times: Sequence[str]) -> Iterator[_Key]:
-    for time in times:
-        if isinstance(rule, Composite) and rule.in_time is not None:
-            place = rule.in_time
-            text = rule.join((*others[:place], time, *others[place:]))
-            yield _Key(text, time, others)
-        else:
-            yield _Key(time, time)
-
-
-def _others(rule: Partitioning, known: Iterable[str]) -> list[tuple[str, ...]]:
-    """What stands beside time: all that static dimensions have, and of others what is known."""
-    if not isinstance(rule, Composite):
-        return [()]
-    rules = [each for place, each in enumerate(rule.rules) if place != rule.in_time]
-    if all(isinstance(each, Static) for each in rules):
-        return list(product(*(each.values for each in rules if isinstance(each, Static))))
-    keys = (_Key.of(rule, key) for key in known if is_key(rule, key))
-    return sorted({key.others for key in keys})
+def _time(rule: Partitioning, key: str) -> str:
+    """The segment of time of a key."""
+    found = split_key(rule, key) if isinstance(rule, Composite) else None
+    return key if found is None else found[1]
 
 
 def _last(
@@ -209,5 +261,5 @@ def _last(
     later = state.statuses(
         asset, start=times.window(complete).end_utc, end=datetime.max.replace(tzinfo=UTC)
     )
-    known = [_Key.of(rule, key).time for key in later if is_key(rule, key)]
+    known = [_time(rule, key) for key in later if is_key(rule, key)]
     return max([complete, *known], key=times.ordinal)

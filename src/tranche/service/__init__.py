@@ -19,6 +19,7 @@ from tranche.service.looking import (
     show,
     show_target,
     snapshots,
+    standings,
     status,
     violations,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "show",
     "show_target",
     "snapshots",
+    "standings",
     "status",
     "violations",
     "write",

@@ -14,7 +14,7 @@ from tranche.model.run import Materialization, PartitionState
 from tranche.model.script import Script
 from tranche.planning.active import alive
 from tranche.planning.firing import next_fire, schedules_of
-from tranche.planning.graph import build_graph
+from tranche.planning.graph import Graph, build_graph
 from tranche.planning.stale import stale_assets
 from tranche.ports import Clock, StateReader
 from tranche.service.assets import find_made
@@ -59,11 +59,14 @@ class About:
 
 def about(project: Project, asset: str, state: StateReader, *, clock: Clock = now) -> About:
     at = clock()
+    graph = build_graph(project.scripts)
+    source = _source(graph, asset)
+    if source is not None:
+        return _about_source(project, graph, source)
     name, script = _found(project, asset, state)
     outcomes = state.outcomes([name])[name]
     newest = state.newest(name, limit=_LOOKED_AT)
     pairs = [(script, each) for each in newest] if script is not None else []
-    graph = build_graph(project.scripts)
     paused = state.paused()
     return About(
         asset=name,
@@ -72,12 +75,7 @@ def about(project: Project, asset: str, state: StateReader, *, clock: Clock = no
         outcomes=outcomes,
         latest=max(newest, key=lambda each: each.at, default=None),
         reads=() if script is None else tuple(map(str, script.reads)),
-        read_by=tuple(
-            other.label
-            for other in project.scripts
-            if other is not script
-            and any(str(graph.owner(each)) == name for each in (*other.reads, *_awaited(other)))
-        ),
+        read_by=_read_by(project, graph, name, script),
         schedules=() if script is None else tuple(_scheduled(script, at, paused)),
         paused_since=None if script is None else paused.get(script.label),
         backfills=tuple(
@@ -86,6 +84,37 @@ def about(project: Project, asset: str, state: StateReader, *, clock: Clock = no
             if each.asset == name and alive(each, state)
         ),
         current=_current(script, at),
+    )
+
+
+def _source(graph: Graph, text: str) -> AssetUri | None:
+    """What an address means that scripts read or wait for and none makes."""
+    read = (each for one in graph.scripts.values() for each in (*one.reads, *_awaited(one)))
+    return next((each for each in read if str(each) == text and graph.producer(each) is None), None)
+
+
+def _about_source(project: Project, graph: Graph, source: AssetUri) -> About:
+    return About(
+        asset=str(source),
+        script=None,
+        standing="source",
+        outcomes={},
+        latest=None,
+        reads=(),
+        read_by=_read_by(project, graph, str(source), None),
+        schedules=(),
+        paused_since=None,
+        backfills=(),
+        current=None,
+    )
+
+
+def _read_by(project: Project, graph: Graph, name: str, script: Script | None) -> tuple[str, ...]:
+    return tuple(
+        other.label
+        for other in project.scripts
+        if other is not script
+        and any(str(graph.owner(each)) == name for each in (*other.reads, *_awaited(other)))
     )
 
 

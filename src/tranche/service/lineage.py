@@ -49,6 +49,16 @@ def both_ways(
     return trace(known, start, "up", far=far), trace(known, start, "down", far=far)
 
 
+def traced_columns(project: Project, state: PartitionReader) -> dict[str, int]:
+    """How many columns of each asset are known to come from others."""
+    known = project_lineage(project, state)
+    return {
+        str(script.asset): sum(1 for column in known.of(script).columns if column.direct)
+        for script in project.scripts
+        if script.asset is not None
+    }
+
+
 def project_lineage(project: Project, state: PartitionReader) -> ProjectLineage:
     """The lineage of each script, with the columns that runs have left."""
 

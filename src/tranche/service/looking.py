@@ -19,8 +19,9 @@ from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.statement import Statement
 from tranche.model.strategy import History
+from tranche.planning.board import Standing
 from tranche.planning.graph import build_graph
-from tranche.planning.grid import Grid, grid_of
+from tranche.planning.grid import Grid, grid_of, standings_of
 from tranche.planning.universe import check_order, keys_in
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
 from tranche.service.assets import find_asset, find_made
@@ -84,6 +85,14 @@ def partition_status(
         raise UsageError(f"{name} has no key {after!r} that a page could end with")
     found = tuple(islice(_pages(state, name, limit + 1, start, end, last), limit + 1))
     return PartitionPage(name, found[:limit], more=len(found) > limit)
+
+
+def standings(
+    project: Project, state: StateReader, page: PartitionPage
+) -> dict[str | None, Standing]:
+    """Where the keys of a page stand, also whether they are stale or somebody is at them."""
+    script = next((s for s in project.scripts if str(s.asset) == page.asset), None)
+    return standings_of(script, page.partitions, state)
 
 
 def _pages(

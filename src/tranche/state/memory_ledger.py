@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
-from tranche.model.run import KeyParts, Materialization, Outcome, PartitionState
+from tranche.model.run import (
+    KeyParts,
+    KeyStretch,
+    Materialization,
+    Outcome,
+    PartitionState,
+)
 from tranche.state import checks
 from tranche.state.forms import violated
 
@@ -68,17 +74,36 @@ class MemoryLedger:
             return tuple(s for s in states if s.asset == asset and s.provisional)[:limit]
 
     def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
+        return {
+            key.partition: key.status
+            for key in self._dated(asset, start, end)
+            if key.partition is not None
+        }
+
+    def stretches(
+        self, asset: str, *, start: datetime, end: datetime, gap: timedelta
+    ) -> Sequence[KeyStretch]:
+        found: list[list[PartitionState]] = []
+        for key in self._dated(asset, start, end):
+            last = found[-1][-1] if found else None
+            if last is None or not _goes_on(last, key, gap):
+                found.append([])
+            found[-1].append(key)
+        return tuple(_stretch(keys) for keys in found)
+
+    def _dated(self, asset: str, start: datetime, end: datetime) -> list[PartitionState]:
         asset = checks.checked_asset(asset)
         since, until = checks.as_utc(start), checks.as_utc(end)
         with self._lock:
-            return {
-                state.partition: state.status
-                for (name, _), state in self._partitions.items()
-                if name == asset
+            states = [
+                state
+                for state in self._partitions.values()
+                if state.asset == asset
                 and state.partition is not None
                 and state.ordinal is not None
                 and since <= state.ordinal < until
-            }
+            ]
+        return sorted(states, key=_order)
 
     def partitions(
         self,
@@ -218,3 +243,26 @@ class MemoryLedger:
 def _order(state: PartitionState) -> tuple[bool, float | datetime, str]:
     """Those with an ordinal first; within each, code points sort as the databases' bytes do."""
     return (state.ordinal is None, state.ordinal or 0.0, state.partition or "")
+
+
+def _goes_on(last: PartitionState, key: PartitionState, gap: timedelta) -> bool:
+    assert last.ordinal is not None and key.ordinal is not None
+    return (
+        last.status == key.status
+        and len(last.partition or "") == len(key.partition or "")
+        and key.ordinal - last.ordinal <= gap
+    )
+
+
+def _stretch(keys: Sequence[PartitionState]) -> KeyStretch:
+    first, last = keys[0], keys[-1]
+    assert first.partition is not None and last.partition is not None
+    assert first.ordinal is not None and last.ordinal is not None
+    return KeyStretch(
+        status=first.status,
+        first=first.partition,
+        last=last.partition,
+        begins=first.ordinal,
+        ends=last.ordinal,
+        keys=len(keys),
+    )

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Tuple, func, literal, select, text, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Tuple,
+    extract,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    tuple_,
+)
 
 from tranche.model.backfill import UNFINISHED, Backfill
 from tranche.model.columns import SchemaVersion
@@ -153,6 +164,45 @@ def statuses_of(asset: str, start: datetime, end: datetime) -> Select[Any]:
     return select(partitions.c.partition, partitions.c.status).where(
         partitions.c.asset == asset, partitions.c.ordinal >= start, partitions.c.ordinal < end
     )
+
+
+def stretches_of(asset: str, start: datetime, end: datetime, gap: timedelta) -> Select[Any]:
+    """The first key of each stretch, with its number among all keys and the key before it.
+
+    The database goes through the keys, so that however many they are, few come back.
+    """
+    at, status = partitions.c.ordinal, partitions.c.status
+    # In the order of the index, which needs no sorting.
+    order = (at, partitions.c.partition_head)
+    known = (
+        select(
+            partitions.c.partition,
+            at,
+            status,
+            func.row_number().over(order_by=order).label("number"),
+            func.lag(partitions.c.partition).over(order_by=order).label("key_before"),
+            func.lag(at, type_=at.type).over(order_by=order).label("before"),
+            func.lag(status).over(order_by=order).label("status_before"),
+        )
+        .where(partitions.c.asset == asset, at >= start, at < end)
+        .subquery()
+    ).c
+    begins = or_(
+        known.before.is_(None),
+        known.status_before != known.status,
+        func.length(known.key_before) != func.length(known.partition),
+        extract("epoch", known.ordinal) - extract("epoch", known.before) > gap.total_seconds(),
+    )
+    return select(*known).where(begins).order_by(known.number)
+
+
+def last_dated(asset: str, start: datetime, end: datetime) -> Select[Any]:
+    """The last key of a time, and how many there are."""
+    at, head = partitions.c.ordinal, partitions.c.partition_head
+    there = (partitions.c.asset == asset, at >= start, at < end)
+    number = select(func.count()).select_from(partitions).where(*there).scalar_subquery()
+    query = select(partitions.c.partition, at, number.label("number")).where(*there)
+    return query.order_by(at.desc(), head.desc()).limit(1)
 
 
 def dated_partitions(

@@ -94,6 +94,7 @@ def recorded_run_view(run: Run) -> dict[str, Any]:
         "target": run.target,
         "status": run.status,
         "partition": run.partition,
+        "arguments": dict(run.arguments),
         "fire_time": instant(run.fire_time),
         "started_at": instant(run.started_at),
         "finished_at": instant(run.finished_at),

@@ -34,6 +34,9 @@ def routes(served: Served) -> APIRouter:
         end: Annotated[str | None, Query(description="Up to this key, or this date.")] = None,
         after: Annotated[str | None, Query(description="'next' of the page before.")] = None,
         limit: Limit = 100,
+        stale: Annotated[
+            bool, Query(description="Say also where each stands: stale, running, …")
+        ] = False,
     ) -> Json:
         bounds = service.key_bounds(served.project, asset, served.store, start=start, end=end)
         last = None if after is None else key_of(after)
@@ -47,7 +50,12 @@ def routes(served: Served) -> APIRouter:
             after=last,
         )
         ends = cursor(page.partitions[-1].partition) if page.more else None
-        return Json(partitions_view(page, None) | {"next": ends})
+        view = partitions_view(page, None) | {"next": ends}
+        if stale:
+            found = service.standings(served.project, served.store, page)
+            for each in view["partitions"]:
+                each["standing"] = found[each["partition"]]
+        return Json(view)
 
     @router.get("/ranges", summary="Where the keys of time of an asset stand, as stretches")
     def ranges(

@@ -14,13 +14,14 @@ from tranche.errors import UnknownTarget
 from tranche.model.plan import Request
 from tranche.service.about import about, key_log, schedules, tested_keys
 from tranche.service.code import coloured, listing
-from tranche.service.lineage import both_ways
+from tranche.service.lineage import both_ways, traced_columns
 from tranche.service.overview import overview
 from tranche.views.about import about_view, key_view, listing_view, scheduled_view, tested_view
 from tranche.views.assets import columns_view, preview_view, snapshots_view, violations_view
 from tranche.views.explanation import explanation_view
+from tranche.views.grid import grid_view
 from tranche.views.lineage import map_view
-from tranche.views.overview import grid_view, overview_view
+from tranche.views.overview import overview_view
 from tranche.views.rows import rows_view
 from tranche.web.served import PREFIX, Json, Limit, Served
 
@@ -66,7 +67,7 @@ def routes(served: Served) -> APIRouter:
             about_view(about(served.project, asset, served.store, clock=served.server.clock))
         )
 
-    @router.get("/grid", summary="All keys of time of an asset, one letter for each")
+    @router.get("/grid", summary="Where all keys of time of an asset stand")
     def grid(
         asset: Asset,
         start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,
@@ -129,6 +130,10 @@ def routes(served: Served) -> APIRouter:
         ] = None,
     ) -> Json:
         return Json(map_view(*both_ways(served.project, served.store, asset, column)))
+
+    @router.get("/traced", summary="How many columns of each asset are known to come from others")
+    def traced() -> Json:
+        return Json({"columns": traced_columns(served.project, served.store)})
 
     @router.get("/violations", summary="The rows that violated data tests, as they were kept")
     def violations(asset: Asset, partition: Partition = None) -> Json:

@@ -11,9 +11,10 @@ from tranche.cli.output import Output
 from tranche.cli.progress import RunProgress
 from tranche.cli.statuses import show_asset, show_grid
 from tranche.model.asset import LakeTable
+from tranche.model.partitioning import Daily
 from tranche.model.plan import InputKey, Plan, Request, SliceKey, Step
 from tranche.model.run import PartitionState, StepRecord
-from tranche.planning.grid import Cell, Grid
+from tranche.planning.grid import Grid, Line
 from tranche.run.attempts import KeyOutcome, StepResult
 from tranche.run.news import StepFinished, named, without
 from tranche.run.runner import RunResult
@@ -104,10 +105,7 @@ def test_a_list_of_keys_says_so(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_picture_of_keys_has_a_sign_for_it(capsys: pytest.CaptureFixture[str]) -> None:
-    cells = (
-        Cell("2026-05-01", datetime(2026, 5, 1), "succeeded"),
-        Cell("2026-05-02", datetime(2026, 5, 2), "provisional"),
-    )
-    show_grid(Grid("lake://main/d", "daily", cells), Output())
+    days = Daily().keys(start="2026-05-01", end="2026-05-02")
+    show_grid(Grid("lake://main/d", "daily", days, (Line("sp"),)), Output())
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines == ["2026-05  ■◧", "■ 1 succeeded   ◧ 1 provisional", "provisional  2026-05-02"]

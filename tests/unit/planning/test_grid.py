@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 
 from tranche.errors import UsageError
 from tranche.model.asset import LakeTable
+from tranche.model.partitioning import Daily, Hourly, TimePartitioning
+from tranche.model.run import Materialization, Outcome
+from tranche.model.script import Script
 from tranche.model.trigger import OnAsset
 from tranche.planning.grid import Grid, grid_of
+from tranche.script.sql import read_sql_script
 
-from .test_catchup import Ledger, project
+from .test_catchup import LAKES, Ledger, project
 
 NOW = datetime(2026, 11, 10, 9, tzinfo=UTC)
 
@@ -134,3 +140,87 @@ def test_of_dimensions_that_nobody_can_list_what_is_known() -> None:
     store.ended("clients", "2026-11-09|a\\|b", ordinal=ordinal)
     found = grid(store, "clients")
     assert [(cell.key, cell.beside) for cell in found.cells] == [("2026-11-09|a\\|b", "a\\|b")]
+
+
+def hours(options: str) -> tuple[Script, Hourly]:
+    text = (
+        f"-- pipeline\n-- partitioned hourly {options}\n-- materialize lake://main/h\nSELECT 1 AS x"
+    )
+    script = read_sql_script("h", "pipelines/h.sql", text, LAKES).script
+    assert script is not None
+    assert isinstance(script.partitioning, Hourly)
+    return script, script.partitioning
+
+
+def filled(rule: TimePartitioning, known: Mapping[str, Outcome], store: Ledger) -> None:
+    store.began(rule.kind, "lake://main/h")
+    entries = [
+        Materialization(
+            id=key,
+            asset="lake://main/h",
+            partition=key,
+            ordinal=rule.ordinal(key),
+            status=status,
+            run=rule.kind,
+            attempt=rule.kind,
+            fingerprint="",
+            started_at=NOW,
+            finished_at=NOW,
+        )
+        for key, status in known.items()
+    ]
+    store.finish_step(store.steps(rule.kind)[0], entries)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'start="2026-03-20"',
+        'tz="Europe/Paris" start="2026-03-20"',
+        'tz="Europe/Paris" format="%Y-%m-%dT%H%z" start="2026-03-20"',
+        'tz="Australia/Lord_Howe" start="2026-03-20"',
+        'tz="Australia/Lord_Howe" format="%d.%m.%Y %H" start="2026-03-20"',
+        'tz="America/New_York" start="2025-10-20" end="2025-11-10"',
+    ],
+)
+def test_stretches_of_the_ledger_say_what_each_key_does(options: str) -> None:
+    script, rule = hours(options)
+    keys, random = rule.keys(end=rule.end or "2026-04-12"), Random(7)
+    known: dict[str, Outcome] = {
+        key: "failed" if random.random() < 0.03 else "succeeded"
+        for key in keys
+        if random.random() < 0.97
+    }
+    store = Ledger()
+    filled(rule, known, store)
+    found = grid_of(script, rule, store, NOW, end=keys[-1], whole=True, stale=False)
+    assert found is not None
+    assert [(cell.key, cell.begins, cell.standing) for cell in found.cells] == [
+        (key, rule.parse(key), known.get(key, "missing")) for key in keys
+    ]
+    assert sum(found.counts.values()) == sum(s.keys for s in found.stretches()) == len(keys)
+
+
+def test_keys_of_another_partitioning_are_no_keys_of_this_one() -> None:
+    script, rule = hours('start="2026-11-01"')
+    store = Ledger()
+    filled(rule, {"2026-11-02T00": "succeeded"}, store)
+    days = Daily().keys(start="2026-11-01", end="2026-11-04")
+    filled(Daily(), dict.fromkeys(days, "succeeded"), store)
+    found = grid_of(script, rule, store, NOW, end="2026-11-04", whole=True, stale=False)
+    assert found is not None
+    assert [cell.key for cell in found.cells if cell.standing != "missing"] == ["2026-11-02T00"]
+
+
+def test_of_very_many_dimensions_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tranche.planning.grid._MOST_LINES", 2)
+    monkeypatch.setattr("tranche.planning.grid._MOST_CELLS", 4)
+    store = Ledger()
+    for number, client in enumerate("abc"):
+        day = f"2026-11-0{number + 5}"
+        ordinal = datetime(2026, 11, number + 5, tzinfo=UTC)
+        store.ended("clients", f"{day}|{client}", ordinal=ordinal)
+    found = grid(store, "clients")
+    assert [line.beside for line in found.lines] == ["a", "b"]
+    assert [len(line.letters) for line in found.lines] == [2, 2]
+    assert (found.hidden, found.earlier) == (1, 3)

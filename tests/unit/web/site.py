@@ -89,9 +89,9 @@ class Site(Scene):
             assert not thread.is_alive()
 
     @contextmanager
-    def listening(self) -> Iterator[str]:
+    def listening(self, port: int = 0) -> Iterator[str]:
         """Its address on a real port."""
-        with bound("127.0.0.1", 0, fixed=True) as listener, Listening(self.app, listener) as web:
+        with bound("127.0.0.1", port, fixed=True) as listener, Listening(self.app, listener) as web:
             yield web.url
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -141,20 +143,25 @@ def test_an_asset_tells_what_its_page_needs() -> None:
     assert said(site.client.get("/api/asset", params={"asset": "nobody"}))[0] == 404
 
 
-def test_a_grid_has_a_letter_for_each_key() -> None:
+def test_what_comes_from_outside_has_a_page_too() -> None:
+    found = Site().get("/api/asset", asset="lake://main/src")
+    assert (found["standing"], found["script"]) == ("source", None)
+    assert found["read_by"] == ["lake://main/a"]
+
+
+def test_a_grid_tells_keys_without_listing_them() -> None:
     site = Site()
     site.post("/api/backfills", target="d", start="2026-05-02", end="2026-05-03")
     site.settle()
     found = site.get("/api/grid", asset="d", start="2026-05-01", end="2026-05-04")
     (row,) = found["rows"]
-    assert row["keys"] == ["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04"]
-    assert [found["letters"][letter] for letter in row["standing"]] == [
-        "missing",
-        "succeeded",
-        "succeeded",
-        "missing",
-    ]
-    assert row["begins"][1] - row["begins"][0] == 24 * 60
+    assert row == {"beside": "", "before": "", "after": "", "standing": "ms2m"}
+    assert (found["letters"]["m"], found["letters"]["s"]) == ("missing", "succeeded")
+    assert (found["keys"], found["first"], found["last"]) == (4, "2026-05-01", "2026-05-04")
+    assert found["period"] == {"minutes": 24 * 60, "months": 0}
+    assert found["format"] == [["", "Y"], ["-", "m"], ["-", "d"]]
+    begins = datetime(2026, 5, 1, tzinfo=UTC).timestamp() // 60
+    assert found["times"] == [{"begins": begins, "keys": 4, "offset": ""}]
     assert site.get("/api/grid", asset="region") == {"kind": None}
 
 
@@ -215,3 +222,19 @@ def test_the_pulse_moves_when_something_happens() -> None:
     site.post("/api/runs", target="d", partition=KEY)
     site.settle()
     assert site.get("/api/pulse")["number"] > before
+
+
+def test_keys_that_are_names_stand_somewhere_too() -> None:
+    site = Site()
+    for tenant in ("acme", "<img onerror=x>"):
+        site.post("/api/runs", target="tenant", partition=tenant)
+        site.settle()
+    state = site.store.partition("lake://main/tenant", "acme")
+    assert state is not None
+    site.store._partitions["lake://main/tenant", "acme"] = replace(state, fingerprint="another")
+    found = site.get("/api/partitions", asset="tenant", stale=True)["partitions"]
+    assert {each["partition"]: each["standing"] for each in found} == {
+        "acme": "stale",
+        "<img onerror=x>": "succeeded",
+    }
+    assert "standing" not in site.get("/api/partitions", asset="tenant")["partitions"][0]

@@ -86,6 +86,12 @@ export function assetLink(asset, text = short(asset)) {
   return h("a", { href: assetPath(asset), title: asset }, text);
 }
 
+/** Assets by their links; what is no address is the name of a script, or a schedule. */
+export const assetLinks = (names) => names.map((name, n) => [n ? ", " : "", name.includes(":") ? assetLink(name) : name]);
+
+/** A key that is not broken into lines, unless it is long. */
+export const keyText = (key) => (key && key.length <= 30 ? h("span", { class: "key" }, key) : key ?? "");
+
 export const assetPath = (asset, tab) =>
   `/assets/${encodeURIComponent(asset)}${tab ? `?tab=${tab}` : ""}`;
 

@@ -1,29 +1,38 @@
 // What asks for runs: events, schedules, and the keys that wait.
 import { follow, get, post, remove } from "./api.js";
-import { assetLink, badge, command, empty, h, moment, note, runLink, show } from "./dom.js";
+import { assetLink, assetLinks, badge, command, empty, h, keyText, moment, note, runLink, show } from "./dom.js";
 import { eventDialog } from "./dialogs.js";
 import { may } from "./main.js";
 import { plainTable } from "./table.js";
+
+/** Events from outside; `changed` is called when one was taken back. */
+export function eventsTable(events, changed) {
+  const retract = (event) => post(`events/${event.event}/retract`).then(changed).catch((error) => note(error.message, "error"));
+  return plainTable(["Event", "Asset", "Partition", "When", "Payload", ""], events.map((event) => [
+    h("span", { class: "mono" }, event.event), assetLink(event.asset), keyText(event.partition ?? "all"), moment(event.at),
+    event.payload === null ? "" : h("code", {}, JSON.stringify(event.payload).slice(0, 120)),
+    event.retracted_at ? badge("cancelled", "retracted") : may("admin") ? h("button", { onclick: () => retract(event) }, "Retract") : "",
+  ]), { caption: "Events" });
+}
 
 export async function eventsPage(content, here) {
   here.title("Events");
   const list = h("div");
   const more = h("button", { hidden: true, onclick: () => load(true).catch((error) => note(error.message, "error")) }, "Earlier events");
   const emit = async () => {
-    const found = await get("overview").catch(() => ({ nodes: [] }));
-    eventDialog({ assets: found.nodes.filter((node) => node.kind !== "script").map((node) => node.id), onsent: () => load() });
+    const { nodes } = await get("overview").catch(() => ({ nodes: [] }));
+    eventDialog({ assets: nodes.filter((node) => node.kind !== "script").map((node) => node.id), onsent: () => load() });
   };
-  show(content, h("div", { class: "row spread" }, h("h1", {}, "Events"), may("run") ? h("button", { class: "primary", onclick: emit }, "Emit an event…") : null), list, more);
+  show(content, h("div", { class: "row spread" }, h("h1", {}, "Events"),
+    may("run") ? h("button", { class: "primary", onclick: emit }, "Emit an event…") : null), list, more);
   let shown = [], next = null;
   async function load(on = false) {
     const found = await get("events", { before: on ? next : null });
     shown = on ? [...shown, ...found.events] : found.events;
     next = found.next;
     more.hidden = !found.more;
-    show(list, shown.length ? plainTable(["Event", "Asset", "Partition", "When", "Payload", ""], shown.map((event) => [
-      h("span", { class: "mono" }, event.event), assetLink(event.asset), event.partition ?? "all", moment(event.at), event.payload === null ? "" : h("code", {}, JSON.stringify(event.payload).slice(0, 120)),
-      event.retracted_at ? badge("cancelled", "retracted") : may("admin") ? h("button", { onclick: () => post(`events/${event.event}/retract`).then(() => load()).catch((error) => note(error.message, "error")) }, "Retract") : ""]), { caption: "Events" })
-      : empty("No event has come from outside yet.", "Emit one here, with ", command("tranche event emit ASSET"), " or with POST /api/events: it starts what waits for it."));
+    show(list, shown.length ? eventsTable(shown, () => load()) : empty("No event has come from outside yet.",
+      "Emit one here, with ", command("tranche event emit ASSET"), " or with POST /api/events: it starts what waits for it."));
   }
   await load();
   here.leaving(follow(() => load().catch(() => {})));
@@ -46,7 +55,7 @@ export async function schedulesPage(content, here) {
 
 export function pendingTable(rows) {
   return plainTable(["Asset", "Partition", "Status", "Since", "Asked for by", "Waits for", ""], rows.map((row) => [
-    assetLink(row.asset), row.partition ?? "–", badge(row.status), moment(row.since), row.asked_by.map((asset, n) => [n ? ", " : "", asset.includes("://") ? assetLink(asset) : asset]),
+    assetLink(row.asset), keyText(row.partition ?? "–"), badge(row.status), moment(row.since), assetLinks(row.asked_by),
     row.lacking.length ? row.lacking.map((text) => h("div", {}, text)) : row.run ? runLink(row.run) : "a free worker", why(row)]), { caption: "Pending keys" });
 }
 

@@ -1,16 +1,18 @@
 // The graph of a project, drawn on a canvas: places come from the server, the rest is here.
 import { follow, get } from "./api.js";
-import { SIGNS, ago, assetPath, badge, command, count, empty, h, many, short, show } from "./dom.js";
+import { SIGNS, ago, assetLink, assetPath, badge, command, count, empty, h, many, short, show } from "./dom.js";
 import { go, may } from "./main.js";
 import { runDialog } from "./dialogs.js";
 
 const WIDE = 210, HIGH = 46, GAP_X = 110, GAP_Y = 22;
+const LISTED = 12;
+// How many columns a tip lists.
 const STANDINGS = ["fresh", "stale", "failed", "running", "never", "source"];
 
 export async function graphPage(content, here) {
   here.wide();
   here.title("Graph");
-  const view = { nodes: [], arrows: [], shown: null, chosen: null, x: 0, y: 0, scale: 1, over: null };
+  const view = { nodes: [], arrows: [], shown: null, chosen: null, x: 0, y: 0, scale: 1, over: null, traced: {} };
   const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "The graph of assets; the list beside it has the same as text" });
   const search = h("input", { type: "search", placeholder: "Search: orders, +orders, orders+, tag:x", "aria-label": "Search assets", value: here.query.get("q") ?? "" });
   const tip = h("div", { class: "tip", hidden: true });
@@ -52,6 +54,8 @@ export async function graphPage(content, here) {
     return;
   }
   here.leaving(follow(() => load().catch((error) => show(said, error.message))));
+  // How many columns are traced takes longer to find out, and comes when it is known.
+  get("traced").then(({ columns }) => { view.traced = columns; draw(); }).catch(() => {});
 
   search.addEventListener("input", () => {
     select(); draw(); listed();
@@ -84,7 +88,7 @@ export async function graphPage(content, here) {
     }
     show(list, faults(), [...groups].map(([group, members]) => [h("h3", {}, group),
       h("ul", {}, members.map((node) => h("li", {},
-        node.kind === "asset" ? h("a", { href: assetPath(node.id), title: node.id }, short(node.id)) : h("span", { title: node.id }, short(node.id)),
+        node.kind === "script" ? h("span", { title: node.id }, short(node.id)) : assetLink(node.id),
         badge(node.standing))))]));
   }
 
@@ -198,12 +202,12 @@ export async function graphPage(content, here) {
     if (view.scale < 0.28) return;
     pen.textBaseline = "middle"; pen.textAlign = "left";
     pen.font = "600 13px system-ui, sans-serif"; pen.fillStyle = paint.text;
-    pen.fillText(clip(pen, short(node.id), WIDE - 44), node.x + 28, node.y + 15);
+    pen.fillText(clip(pen, short(node.id), WIDE - 44, node.kind === "source"), node.x + 28, node.y + 15);
     pen.font = "13px system-ui, sans-serif"; pen.fillStyle = paint[node.standing] ?? paint.faint;
     pen.fillText(SIGNS[node.standing], node.x + 10, node.y + 15);
     if (view.scale < 0.45) return;
     pen.font = "11px system-ui, sans-serif"; pen.fillStyle = paint.faint;
-    const marks = [node.tests?.length ? `✓ ${node.tests.length}` : "", node.columns ? `⌗ ${node.columns}` : "", node.schedules?.length ? "⏱" : ""].filter(Boolean).join("  ");
+    const marks = [node.tests?.length ? `✓ ${node.tests.length}` : "", view.traced[node.id] ? `≡ ${view.traced[node.id]}` : "", node.schedules?.length ? "◷" : ""].filter(Boolean).join("  ");
     const room = WIDE - 20 - (marks ? pen.measureText(marks).width + 12 : 0);
     pen.fillText(clip(pen, about(node), room), node.x + 10, node.y + 33);
     if (marks) { pen.textAlign = "right"; pen.fillText(marks, node.x + WIDE - 9, node.y + 33); }
@@ -262,6 +266,20 @@ export async function graphPage(content, here) {
     draw();
   });
 
+  let asking = null;
+  /** Which columns each column of a node is made of, in the tip while it is there. */
+  async function mappings(node) {
+    const { edges } = await get("lineage", { asset: node.id });
+    const made = new Map();
+    for (const edge of edges) {
+      if (edge.to.asset !== node.id || !edge.direct || edge.to.column === null) continue;
+      made.set(edge.to.column, [...(made.get(edge.to.column) ?? []), `${short(edge.from.asset)}.${edge.from.column}`]);
+    }
+    if (view.over !== node) return;
+    const lines = [...made].slice(0, LISTED).map(([column, from]) => h("div", { class: "mono" }, `≡ ${column} ← ${from.join(", ")}`));
+    tip.append(...lines, ...(made.size > LISTED ? [h("div", { class: "faint" }, `and ${many(made.size - LISTED, "more column")}`)] : []));
+  }
+
   function over(node, event) {
     if (node !== view.over) {
       view.over = node;
@@ -271,9 +289,11 @@ export async function graphPage(content, here) {
       if (node) {
         show(tip, h("strong", {}, node.id), h("div", {}, badge(node.standing), " ", about(node)),
           node.script ? h("div", { class: "faint" }, node.path) : null,
-          node.schedules?.map((each) => h("div", {}, `⏱ ${each}`)),
+          node.schedules?.map((each) => h("div", {}, `◷ ${each}`)),
           node.tests?.length ? h("div", {}, node.tests.map((test) => h("div", {}, `✓ ${test}`))) : null,
           node.at ? h("div", { class: "faint" }, `last written ${ago(new Date(node.at))}`) : null);
+        clearTimeout(asking);
+        if (view.traced[node.id]) asking = setTimeout(() => mappings(node).catch(() => {}), 150);
       }
     }
     if (node && event) {
@@ -285,9 +305,8 @@ export async function graphPage(content, here) {
   function open(id) {
     const node = view.at.get(id);
     if (!node) return;
-    if (node.kind === "asset") go(assetPath(node.id));
-    else if (node.kind === "script" && may("run")) runDialog({ target: node.script, keys: null, args: [] });
-    else { search.value = `${short(node.id)}+`; search.dispatchEvent(new Event("input")); }
+    if (node.kind !== "script") go(assetPath(node.id));
+    else if (may("run")) runDialog({ target: node.script, keys: null, args: [] });
   }
 }
 
@@ -348,12 +367,14 @@ export function round(pen, x, y, w, hgt, r) {
   pen.roundRect(x, y, w, hgt, r);
 }
 
-export function clip(pen, text, room) {
+/** A text as far as there is room for it; of a path, the end says more than the beginning. */
+export function clip(pen, text, room, end = false) {
   if (pen.measureText(text).width <= room) return text;
+  const cut = (n) => (end ? `…${text.slice(text.length - n)}` : `${text.slice(0, n)}…`);
   let low = 0, high = text.length;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (pen.measureText(`${text.slice(0, middle)}…`).width <= room) low = middle; else high = middle - 1;
+    if (pen.measureText(cut(middle)).width <= room) low = middle; else high = middle - 1;
   }
-  return `${text.slice(0, low)}…`;
+  return cut(low);
 }

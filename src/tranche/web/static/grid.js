@@ -2,109 +2,85 @@
 import { get } from "./api.js";
 import { badge, count, h, many, moment, show } from "./dom.js";
 import { colours } from "./graph.js";
+import { CELL, GAP, PITCH, arranged, levelFor, levelsOf, nameAt } from "./calendar.js";
+import { STANDINGS, codeOf, codesOf, timesOf } from "./keys.js";
 
-const CELL = 14, GAP = 3, PITCH = CELL + GAP, LABEL = 52, TOP = 20;
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-const MOST_HOURS = 24 * 62;
-/** Which standing of several is told first. */
-const ORDER = ["failed", "running", "cancelled", "stale", "provisional", "missing", "succeeded"];
 const PAINT = { succeeded: "fresh", failed: "failed", cancelled: "failed", stale: "stale", provisional: "provisional", running: "running", missing: "never" };
+const SUCCEEDED = codeOf("succeeded"), LATER = [codeOf("stale"), codeOf("provisional")];
 
 /**
  * A calendar of keys. `data` is what /api/grid answers; `onpick` is told the keys that somebody
  * picks, one by a click, several by dragging or with the shift key.
  */
 export function calendar(data, { onpick = () => {}, detail = null, picked = null } = {}) {
-  const row = data.rows[0] ?? { keys: [], begins: [], standing: "" };
-  const state = { row, from: 0, to: row.keys.length, zoom: null, cursor: null, anchor: null, held: false, range: picked };
+  let times = timesOf(data), rows = rowsOf(data, times);
+  const state = { row: 0, zoom: [], level: levelFor(data.kind, times.length), cursor: null, anchor: null, held: false, range: picked };
   const paint = colours();
-  const canvas = h("canvas", { tabindex: "0", role: "grid", "aria-label": "Partitions; arrow keys move, Enter picks, Shift picks several" });
+  const canvas = h("canvas", { tabindex: "0", role: "application", "aria-roledescription": "calendar", "aria-label": "Partitions; arrow keys move, Enter picks or opens, Shift picks several, Escape goes back" });
   const spacer = h("div");
   const box = h("div", { class: "scroll", style: { "max-height": "56vh", position: "relative" } },
     h("div", { style: { position: "sticky", top: "0", left: "0", height: "0", width: "0" } }, canvas), spacer);
   const tip = h("div", { class: "tip", hidden: true });
   const said = h("div", { class: "faint", role: "status", "aria-live": "polite" });
   const trail = h("div", { class: "row" });
-  const beside = data.rows.length > 1
-    ? h("select", { "aria-label": "Which of the other dimensions", onchange: (event) => { state.row = data.rows[event.target.selectedIndex]; zoomTo(null); } },
-      data.rows.map((each) => h("option", {}, each.beside || "–")))
-    : null;
+  const beside = h("select", { "aria-label": "Which of the other dimensions", onchange: () => { state.row = beside.selectedIndex; state.range = state.anchor = null; layout(); draw(); } });
   const legend = h("div", { class: "legend" });
   const element = h("div", { class: "grid" }, h("div", { class: "row spread" }, trail, beside), box, legend, said, tip);
   let places = [];
 
-  const standing = (n) => data.letters[state.row.standing[n]];
+  const row = () => rows[state.row] ?? rows[0];
+  const name = (place) => place.to === place.from + 1 ? `${times.text(place.from)}${row().beside ? ` · ${row().beside}` : ""}` : `${times.text(place.from)} … ${times.text(place.to - 1)}`;
+  const level = () => state.zoom.at(-1)?.level ?? state.level;
+  const single = (place) => place.to === place.from + 1;
 
   function layout() {
-    const { begins } = state.row;
-    const days = data.kind === "hourly" && state.zoom === null && begins.length > MOST_HOURS;
-    const kind = days ? "days" : data.kind;
-    places = [];
-    const labels = [];
-    let width = 0, height = 0;
-    const from = state.zoom?.from ?? 0, to = state.zoom?.to ?? begins.length;
-    if (kind === "hourly") {
-      let last = null, line = -1;
-      for (let n = from; n < to; n++) {
-        const day = Math.floor(begins[n] / 1440);
-        if (day !== last) { last = day; line++; labels.push({ x: 0, y: TOP + line * PITCH, text: date(begins[n]).toISOString().slice(5, 10) }); }
-        places.push({ from: n, to: n + 1, x: LABEL + Math.floor((begins[n] % 1440) / 60) * PITCH, y: TOP + line * PITCH });
-      }
-      for (const hour of [0, 6, 12, 18]) labels.push({ x: LABEL + hour * PITCH, y: 0, text: `${hour}h` });
-      width = LABEL + 24 * PITCH; height = TOP + (line + 1) * PITCH;
-    } else if (kind === "daily" || kind === "days") {
-      const block = 7 * PITCH + 30;
-      const years = new Map();
-      let n = from;
-      while (n < to) {
-        const day = Math.floor(begins[n] / 1440);
-        let end = n + 1;
-        while (kind === "days" && end < to && Math.floor(begins[end] / 1440) === day) end++;
-        const at = date(begins[n]);
-        const year = at.getUTCFullYear();
-        const first = Date.UTC(year, 0, 1) / 86400000;
-        const lead = (new Date(first * 86400000).getUTCDay() + 6) % 7;
-        if (!years.has(year)) { years.set(year, years.size); labels.push({ x: 0, y: years.get(year) * block + TOP, text: String(year), strong: true }); }
-        const top = years.get(year) * block + TOP;
-        const week = Math.floor((day - first + lead) / 7);
-        places.push({ from: n, to: end, x: LABEL + week * PITCH, y: top + ((day - first + lead) % 7) * PITCH });
-        if (at.getUTCDate() === 1 || n === from) labels.push({ x: LABEL + week * PITCH, y: top - TOP + 3, text: MONTHS[at.getUTCMonth()] });
-        width = Math.max(width, LABEL + (week + 1) * PITCH);
-        n = end;
-      }
-      height = years.size * block;
-    } else {
-      const columns = { weekly: 53, monthly: 12, quarterly: 4, yearly: 10 }[kind] ?? 20;
-      const size = { monthly: 44, quarterly: 60, yearly: 60 }[kind] ?? CELL;
-      const years = new Map();
-      for (let n = from; n < to; n++) {
-        const at = date(begins[n]);
-        let line = at.getUTCFullYear(), column;
-        if (kind === "weekly") {
-          const thursday = new Date(at.getTime() + 3 * 86400000);
-          line = thursday.getUTCFullYear();
-          column = Math.floor((thursday - Date.UTC(line, 0, 1)) / 604800000);
-        } else if (kind === "monthly") column = at.getUTCMonth();
-        else if (kind === "quarterly") column = Math.floor(at.getUTCMonth() / 3);
-        else { line = Math.floor(at.getUTCFullYear() / 10) * 10; column = at.getUTCFullYear() % 10; }
-        if (!years.has(line)) { years.set(line, years.size); labels.push({ x: 0, y: years.get(line) * (CELL + 8) + TOP, text: String(line), strong: true }); }
-        const text = { monthly: MONTHS[column], quarterly: `Q${column + 1}`, yearly: String(at.getUTCFullYear()) }[kind];
-        places.push({ from: n, to: n + 1, x: LABEL + column * (size + GAP), y: years.get(line) * (CELL + 8) + TOP, w: size, text });
-      }
-      width = LABEL + columns * (size + GAP); height = TOP + years.size * (CELL + 8);
-    }
-    state.labels = labels;
-    state.width = width + 8; state.height = height + 8;
+    const from = state.zoom.at(-1)?.from ?? 0, to = state.zoom.at(-1)?.to ?? times.length;
+    const { labels, width, height, ...found } = arranged(times, level(), from, to);
+    places = found.places;
+    Object.assign(state, { labels, width: width + 8, height: height + 8 });
     spacer.style.width = `${state.width}px`; spacer.style.height = `${state.height}px`;
     box.style.height = `${Math.min(state.height + 18, innerHeight * 0.56)}px`;
-    show(trail, state.zoom ? [h("button", { onclick: () => zoomTo(null) }, "← All days"), h("strong", {}, state.zoom.name)]
-      : h("span", { class: "faint" }, state.row.keys.length ? `${many(state.row.keys.length, "partition")}, ${state.row.keys[0]} to ${state.row.keys.at(-1)}${data.earlier ? `; ${count(data.earlier)} earlier ones are not shown` : ""}${days ? "; a day has its hours behind it" : ""}` : "No partitions yet."));
-    const sums = {};
-    for (const letter of state.row.standing) sums[data.letters[letter]] = (sums[data.letters[letter]] ?? 0) + 1;
-    show(legend, ORDER.filter((each) => sums[each]).map((each) => badge(each, `${each} ${count(sums[each])}`)));
+    beside.hidden = rows.length < 2;
+    if (beside.options.length !== rows.length) show(beside, rows.map((each, n) => h("option", { selected: n === state.row }, each.all ? `all ${count(data.rows.length)}` : each.beside || "–")));
+    tell();
+    summed();
   }
 
-  function zoomTo(zoom) { state.zoom = zoom; state.cursor = null; layout(); box.scrollTop = zoom ? 0 : state.height; draw(); }
+  /** What there is, at which level, and how to another one. */
+  function tell() {
+    const levels = levelsOf(data.kind);
+    const length = state.zoom.length;
+    show(trail,
+      length ? [h("button", { onclick: () => back(0) }, "← All"), state.zoom.map((each, n) => (n < length - 1 ? h("button", { class: "plain", onclick: () => back(n + 1) }, each.name) : h("strong", {}, each.name)))]
+        : h("span", { class: "faint" }, times.length ? `${many(times.length * data.rows.length, "partition")}, ${data.first} to ${data.last}${data.earlier ? `; ${count(data.earlier)} earlier ones are not shown` : ""}${data.hidden ? `; ${count(data.hidden)} more of the other dimensions are not shown` : ""}` : "No partitions yet."),
+      times.length && levels.length > 1 ? h("span", { class: "row", role: "group", "aria-label": "Zoom" }, levels.map((each) => h("button", { class: each === level() ? "plain on" : "plain", "aria-pressed": String(each === level()), onclick: () => zoom(each) }, each))) : null);
+  }
+
+  /** Says of each place how its keys stand, and of all together. */
+  function summed() {
+    const { codes } = row();
+    const sums = new Array(STANDINGS.length).fill(0);
+    for (const place of places) {
+      let worst = codes[place.from];
+      place.counts = null;
+      if (!single(place)) {
+        place.counts = new Array(STANDINGS.length).fill(0);
+        for (let n = place.from; n < place.to; n++) place.counts[codes[n]]++;
+        worst = place.counts.findIndex(Boolean);
+        place.counts.forEach((number, code) => { sums[code] += number; });
+      } else sums[worst]++;
+      place.standing = STANDINGS[worst];
+    }
+    show(legend, STANDINGS.map((each, code) => (sums[code] ? badge(each, `${each} ${count(sums[code])}`) : null)));
+  }
+
+  function shown(top) { state.cursor = null; hover(-1); layout(); box.scrollTop = top ? 0 : state.height; draw(); }
+  function back(length) { state.zoom.length = length; shown(length > 0); }
+  /** All keys that show, at another level. */
+  function zoom(to) {
+    if (state.zoom.length) state.zoom.at(-1).level = to; else state.level = to;
+    shown(state.zoom.length > 0);
+  }
 
   let waiting = false;
   function draw() {
@@ -130,58 +106,65 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
       pen.font = label.strong ? "600 12px system-ui" : "11px system-ui";
       pen.fillText(label.text, label.x, label.y);
     }
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i];
-      if (place.y < top || place.y > bottom) continue;
-      cell(pen, place, i);
-    }
+    for (let i = 0; i < places.length; i++) if (places[i].y >= top && places[i].y <= bottom) cell(pen, places[i], i);
+    element.dataset.drawn = String(times.length);
   }
 
   function cell(pen, place, i) {
-    const w = place.w ?? CELL;
-    const told = worst(place);
-    const colour = PAINT[told];
-    pen.fillStyle = told === "missing" ? paint.back : told === "failed" || told === "cancelled" ? paint.failed : told === "succeeded" ? paint.fresh : paint[colour];
-    pen.strokeStyle = paint[colour];
+    const w = place.w ?? CELL, told = place.standing;
     pen.lineWidth = 1;
-    pen.globalAlpha = told === "succeeded" ? 0.75 : 1;
     pen.beginPath();
     pen.roundRect(place.x + 0.5, place.y + 0.5, w - 1, CELL - 1, 3);
-    if (told !== "missing") pen.fill();
+    if (place.counts && place.w) shares(pen, place, w);
+    else if (told !== "missing") { pen.globalAlpha = told === "succeeded" ? 0.75 : 1; pen.fillStyle = paint[PAINT[told]]; pen.fill(); }
+    pen.strokeStyle = paint[PAINT[told]];
     pen.stroke();
     pen.globalAlpha = 1;
     // Signs, for those to whom the colours look alike.
     pen.strokeStyle = paint.back; pen.fillStyle = paint.back; pen.lineWidth = 1.6;
-    const x = place.x + w / 2, y = place.y + CELL / 2;
-    if (told === "failed" || told === "cancelled") line(pen, [[x - 3, y - 3, x + 3, y + 3], [x + 3, y - 3, x - 3, y + 3]]);
-    else if (told === "stale" || told === "provisional") { pen.beginPath(); pen.arc(x, y, 3, 0, told === "stale" ? Math.PI : Math.PI * 2); pen.fill(); }
-    else if (told === "running") { pen.beginPath(); pen.moveTo(x - 2.5, y - 3.5); pen.lineTo(x + 3.5, y); pen.lineTo(x - 2.5, y + 3.5); pen.fill(); }
-    if (place.text) { pen.fillStyle = told === "missing" ? paint.faint : paint.back; pen.font = "11px system-ui"; pen.textBaseline = "middle"; pen.textAlign = "left"; pen.fillText(place.text, place.x + 5, y + 0.5); pen.textBaseline = "top"; }
+    const x = place.x + (place.text ? w - 9 : w / 2), y = place.y + CELL / 2;
+    if (told === "failed" || told === "cancelled") { if (place.counts && place.w) pen.strokeStyle = paint.failed; line(pen, [[x - 3, y - 3, x + 3, y + 3], [x + 3, y - 3, x - 3, y + 3]]); }
+    else if (told === "stale" || told === "provisional") { if (place.counts && place.w) pen.fillStyle = paint[PAINT[told]]; pen.beginPath(); pen.arc(x, y, 3, 0, told === "stale" ? Math.PI : Math.PI * 2); pen.fill(); }
+    else if (told === "running") { if (place.counts && place.w) pen.fillStyle = paint.running; pen.beginPath(); pen.moveTo(x - 2.5, y - 3.5); pen.lineTo(x + 3.5, y); pen.lineTo(x - 2.5, y + 3.5); pen.fill(); }
+    if (place.text) {
+      pen.fillStyle = told === "missing" || place.counts ? paint.text ?? paint.faint : paint.back;
+      pen.font = "11px system-ui"; pen.textBaseline = "middle"; pen.fillText(place.text, place.x + 5, y + 0.5); pen.textBaseline = "top";
+    }
     if (isPicked(place) || i === state.cursor) {
       pen.strokeStyle = paint.accent; pen.lineWidth = i === state.cursor ? 2.5 : 2;
       pen.strokeRect(place.x - 1, place.y - 1, w + 2, CELL + 2);
     }
   }
 
-  const worst = (place) => {
-    if (place.to === place.from + 1) return standing(place.from);
-    const seen = new Set();
-    for (let n = place.from; n < place.to; n++) seen.add(standing(n));
-    return ORDER.find((each) => seen.has(each));
-  };
-  const isPicked = (place) => state.range && place.from <= state.range[1] && place.to - 1 >= state.range[0];
+  /** Of a place that stands for many keys, how many of them stand where: as wide as their share. */
+  function shares(pen, place, w) {
+    pen.save();
+    pen.clip();
+    let x = place.x;
+    for (let code = STANDINGS.length - 1; code >= 0; code--) {
+      const part = (w * place.counts[code]) / (place.to - place.from);
+      if (part && STANDINGS[code] !== "missing") { pen.globalAlpha = 0.35; pen.fillStyle = paint[PAINT[STANDINGS[code]]]; pen.fillRect(x, place.y, Math.max(part, 2), CELL); }
+      x += part;
+    }
+    pen.restore();
+  }
 
+  const isPicked = (place) => state.range && place.from <= state.range[1] && place.to - 1 >= state.range[0];
   const at = (event) => {
     const rect = canvas.getBoundingClientRect();
     const x = event.clientX - rect.left + box.scrollLeft - 6, y = event.clientY - rect.top + box.scrollTop - 4;
-    return places.findIndex((place) => x >= place.x - 1 && x <= place.x + (place.w ?? CELL) + 1 && y >= place.y - 1 && y <= place.y + CELL + 1);
+    return places.findIndex((place) => y >= place.y - 1 && y <= place.y + CELL + 1 && x >= place.x - 1 && x <= place.x + (place.w ?? CELL) + 1);
   };
-  const name = (place) => place.to === place.from + 1 ? state.row.keys[place.from] : `${state.row.keys[place.from]} … ${state.row.keys[place.to - 1]}`;
 
+  /** The keys of a stretch; of all rows together those of each. */
+  function keysBetween(from, to) {
+    const lines = row().all ? rows.filter((each) => !each.all) : [row()];
+    return lines.flatMap((each) => Array.from({ length: to - from + 1 }, (_, n) => times.key(from + n, each)));
+  }
   function pick(from, to, done) {
     state.range = [Math.min(from, to), Math.max(from, to)];
     draw();
-    if (done) onpick(state.row.keys.slice(state.range[0], state.range[1] + 1), state.row);
+    if (done) onpick(keysBetween(...state.range), row());
   }
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -201,47 +184,54 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
   canvas.addEventListener("pointerup", (event) => {
     if (!state.held) return;
     state.held = false;
-    const i = at(event), place = places[i];
-    if (place && place.to > place.from + 1 && state.range[0] === place.from && state.range[1] === place.to - 1 && !event.shiftKey) return open(place);
-    onpick(state.row.keys.slice(state.range[0], state.range[1] + 1), state.row);
+    const place = places[at(event)];
+    if (place && !single(place) && state.range[0] === place.from && state.range[1] === place.to - 1 && !event.shiftKey) return open(place);
+    pick(...state.range, true);
   });
+  canvas.addEventListener("pointercancel", () => { state.held = false; });
   canvas.addEventListener("pointerleave", () => hover(-1));
+
+  /** Looks into a place that stands for many keys: a month or a year, at the next finer level. */
   function open(place) {
-    const month = date(state.row.begins[place.from]).toISOString().slice(0, 7);
-    const inside = (n) => date(state.row.begins[n]).toISOString().slice(0, 7) === month;
-    let from = place.from, to = place.to;
-    while (from > 0 && inside(from - 1)) from--;
-    while (to < state.row.keys.length && inside(to)) to++;
-    state.range = null; state.anchor = null;
-    zoomTo({ from, to, name: month });
+    const levels = levelsOf(data.kind), finer = levels[levels.indexOf(level()) + 1];
+    if (!finer) return;
+    const part = level() === "days" ? "months" : "years";
+    const inside = nameAt(part, times.date(place.from));
+    let { from, to } = place;
+    while (from > 0 && nameAt(part, times.date(from - 1)) === inside) from--;
+    while (to < times.length && nameAt(part, times.date(to)) === inside) to++;
+    state.range = state.anchor = null;
+    state.zoom.push({ level: finer, from, to, name: inside });
+    shown(true);
   }
 
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
-    if (!step && event.key !== "Enter" && event.key !== "Home" && event.key !== "End" && event.key !== "Escape") return;
+    if (!step && !["Enter", " ", "Home", "End", "Escape"].includes(event.key)) return;
+    if (event.key === "Escape" && !state.zoom.length) return;
     event.preventDefault();
     event.stopPropagation();
     if (!places.length) return;
-    if (event.key === "Escape") { if (state.zoom) zoomTo(null); return; }
-    if (event.key === "Enter") {
+    if (event.key === "Escape") return back(state.zoom.length - 1);
+    if (event.key === "Enter" || event.key === " ") {
       if (state.cursor === null) return;
       const place = places[state.cursor];
-      if (place.to > place.from + 1) return open(place);
+      if (!single(place) && event.key === "Enter") return open(place);
       return pick(event.shiftKey && state.anchor !== null ? state.anchor : (state.anchor = place.from), place.to - 1, true);
     }
     const now = state.cursor === null ? null : places[state.cursor];
     if (event.key === "Home") state.cursor = 0;
     else if (event.key === "End" || now === null) state.cursor = places.length - 1;
     else {
-      const column = step[0] * ((now.w ?? CELL) + GAP), line = step[1] * (now.w ? CELL + 8 : PITCH);
-      const next = places.findIndex((each) => Math.abs(each.x - now.x - column) < 2 && Math.abs(each.y - now.y - line) < 12);
+      const column = step[0] * ((now.w ?? CELL) + GAP), below = step[1] * (now.w ? CELL + 8 : PITCH);
+      const next = places.findIndex((each) => Math.abs(each.x - now.x - column) < 2 && Math.abs(each.y - now.y - below) < 12);
       state.cursor = next >= 0 ? next : Math.max(0, Math.min(places.length - 1, state.cursor + Math.sign(step[0] + step[1])));
     }
     const place = places[state.cursor];
-    if (event.shiftKey && state.anchor !== null) pick(state.anchor, place.from, true);
+    if (event.shiftKey) pick(state.anchor ??= now?.from ?? place.from, place.from < state.anchor ? place.from : place.to - 1, true);
     if (place.y < box.scrollTop) box.scrollTop = place.y - 20;
     if (place.y + PITCH > box.scrollTop + box.clientHeight - 10) box.scrollTop = place.y - box.clientHeight + PITCH + 20;
-    show(said, `${name(place)}: ${worst(place)}`);
+    show(said, `${name(place)}: ${place.counts ? STANDINGS.map((each, code) => (place.counts[code] ? `${each} ${place.counts[code]} ` : "")).join("") : place.standing}`);
     draw();
   });
 
@@ -253,13 +243,12 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
       tip.hidden = i < 0;
       const place = places[i];
       if (place) {
-        const sums = {};
-        for (let n = place.from; n < place.to; n++) sums[standing(n)] = (sums[standing(n)] ?? 0) + 1;
-        show(tip, h("strong", {}, name(place)), h("div", {}, ORDER.filter((each) => sums[each]).map((each) => [badge(each, place.to > place.from + 1 ? `${each} ${sums[each]}` : each), " "])));
-        if (place.to === place.from + 1 && worst(place) !== "missing" && detail) {
+        show(tip, h("strong", {}, name(place)), h("div", {}, place.counts ? STANDINGS.map((each, code) => (place.counts[code] ? [badge(each, `${each} ${count(place.counts[code])}`), " "] : null)) : badge(place.standing)));
+        if (row().all && single(place)) tip.append(h("div", {}, rows.filter((each) => !each.all).slice(0, 12).map((each) => h("div", {}, badge(STANDINGS[each.codes[place.from]], each.beside)))));
+        else if (single(place) && place.standing !== "missing" && detail) {
           timer = setTimeout(async () => {
             try {
-              const more = await detail(state.row.keys[place.from]);
+              const more = await detail(times.key(place.from, row()));
               if (hovered === i) tip.append(...more);
             } catch { /* The tip is told less then. */ }
           }, 120);
@@ -267,7 +256,7 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
       }
     }
     if (event && i >= 0) {
-      tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 300)}px`;
+      tip.style.left = `${Math.max(0, Math.min(event.clientX + 14, innerWidth - 300))}px`;
       tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 130)}px`;
     }
   }
@@ -279,35 +268,65 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
   box.addEventListener("scroll", draw, { passive: true });
   layout();
   requestAnimationFrame(() => { box.scrollTop = state.height; draw(); });
+
+  function changed() { together(rows); summed(); draw(); }
   return {
     element,
-    /** Takes over how keys stand now, without moving anything. */
+    get length() { return times.length; },
+    get rows() { return data.rows.length; },
+    /** The segment of time of a key, by its number. */
+    time: (n) => times.text(n),
+    /** Takes over how keys stand now, without moving anything. Which are stale is kept until it is
+     *  known again. */
     update(next) {
+      const before = rows, same = next.keys === data.keys && next.first === data.first && next.rows.length === data.rows.length;
       data = next;
-      state.row = next.rows.find((each) => each.beside === state.row.beside) ?? next.rows[0] ?? state.row;
-      const top = box.scrollTop;
-      layout();
-      box.scrollTop = top;
-      draw();
+      if (!same) { times = timesOf(next); state.zoom = []; state.range = state.anchor = state.cursor = null; }
+      rows = rowsOf(next, times);
+      if (!same) { const top = box.scrollTop; layout(); box.scrollTop = top; draw(); return; }
+      rows.forEach((each, n) => { if (!each.all) each.codes.forEach((code, at) => { if (code === SUCCEEDED && LATER.includes(before[n].codes[at])) each.codes[at] = before[n].codes[at]; }); });
+      changed();
+    },
+    /** Takes over how some keys stand, from an answer for a part of the time. */
+    merge(part) {
+      const start = times.find(part);
+      if (start < 0) return;
+      for (const each of part.rows) {
+        const mine = rows.find((other) => !other.all && other.beside === each.beside);
+        if (mine) mine.codes.set(codesOf(each.standing, part.letters, part.keys).subarray(0, times.length - start), start);
+      }
+      changed();
     },
     /** Says of some keys how they stand, as they become known one by one. */
     mark(keys) {
-      const letters = Object.fromEntries(Object.entries(data.letters).map(([letter, word]) => [word, letter]));
-      for (const each of data.rows) {
-        const place = new Map(each.keys.map((key, n) => [key, n]));
-        const text = [...each.standing];
-        for (const { partition, status } of keys) if (place.has(partition) && letters[status]) text[place.get(partition)] = letters[status];
-        each.standing = text.join("");
+      for (const each of rows.filter((other) => !other.all)) {
+        for (const { partition, status } of keys) {
+          const n = codeOf(status) === undefined ? undefined : times.place(partition, each);
+          if (n !== undefined) each.codes[n] = codeOf(status);
+        }
       }
-      layout();
-      draw();
+      changed();
     },
     clear() { state.range = null; state.anchor = null; draw(); },
     stop() { removeEventListener("themechange", repaint); resize.disconnect(); clearTimeout(timer); },
   };
 }
 
-const date = (minutes) => new Date(minutes * 60000);
+/** The rows of an answer with where their keys stand; of several, one before them for all. */
+function rowsOf(data, times) {
+  const rows = data.rows.map((each) => ({ ...each, codes: codesOf(each.standing, data.letters, times.length) }));
+  if (!rows.length) return [{ beside: "", before: "", after: "", codes: new Uint8Array(0) }];
+  if (rows.length === 1) return rows;
+  return together([{ all: true, beside: "", before: "", after: "", codes: new Uint8Array(times.length) }, ...rows]);
+}
+
+/** Of all rows together, each time stands as the worst of them does. */
+function together(rows) {
+  const [all, ...others] = rows;
+  if (all.all) for (let n = 0; n < all.codes.length; n++) all.codes[n] = others.reduce((worst, each) => Math.min(worst, each.codes[n]), STANDINGS.length - 1);
+  return rows;
+}
+
 function line(pen, strokes) { for (const [a, b, c, d] of strokes) { pen.beginPath(); pen.moveTo(a, b); pen.lineTo(c, d); pen.stroke(); } }
 
 /** What is known of one key, for a tip. */

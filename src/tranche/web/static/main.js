@@ -3,7 +3,9 @@ import { ApiError, get, onConnection, onSignedOut, post, remove, startPulse } fr
 import { h, note, show } from "./dom.js";
 import { graphPage } from "./graph.js";
 import { assetPage } from "./asset.js";
-import { backfillPage, backfillsPage, runPage, runsPage } from "./runs.js";
+import { backfillPage, backfillsPage } from "./backfills.js";
+import { runPage } from "./run.js";
+import { runsPage } from "./runs.js";
 import { eventsPage, pendingPage, schedulesPage } from "./events.js";
 
 const PAGES = [
@@ -91,6 +93,8 @@ function frame() {
     document.addEventListener("click", followLink);
     document.addEventListener("keydown", keys);
     addEventListener("popstate", () => route());
+    // What is drawn on canvases follows the system as well.
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
   }
   route();
 }
