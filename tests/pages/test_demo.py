@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tranche.project.demo import make_demo
+from tranche.projects.demo import make_demo
 
 from ..e2e.conftest import QUICK
 from .conftest import Visitor
