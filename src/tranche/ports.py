@@ -33,6 +33,7 @@ from tranche.model.run import (
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.statement import Statement
 from tranche.model.token import Token
+from tranche.model.wanted import EVERYTHING, Wanted
 
 
 class Clock(Protocol):
@@ -211,9 +212,11 @@ class Engine(Protocol):
         limit: int,
         snapshot: str | None = None,
         at: datetime | None = None,
+        wanted: Wanted = EVERYTHING,
     ) -> Preview:
         """The first rows of a table, or of one slice of it: as it is, at a snapshot that readers
-        saw, or as they saw it at a time."""
+        saw, or as they saw it at a time. Of all its rows, those that are wanted come, in the order
+        in which they are."""
         ...
 
     def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
