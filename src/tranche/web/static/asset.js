@@ -19,7 +19,7 @@ export async function assetPage(content, here) {
   let about = await get("asset", { asset });
   const head = h("div");
   const panel = h("div", { role: "tabpanel", id: "panel", tabindex: "-1" });
-  const page = { asset: about.asset, about, key: here.query.get("key"), ended: [] };
+  const page = { asset: about.asset, about, key: here.query.get("key"), query: here.query, ended: [] };
   const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "About this asset" });
   let tab = TABS.some(([name]) => name === here.query.get("tab")) ? here.query.get("tab") : "partitions";
 
