@@ -50,7 +50,7 @@ export async function dataPanel(page, put) {
     } catch (error) {
       if (mine !== state.asked) return;
       if (error.kind === "FilterRejected") { fields(error.message); show(out); }
-      else if (error.kind === "KeyRejected") { show(wrongKey, error.message); show(out); }
+      else if (error.kind === "KeyRejected") { show(wrongKey, error.message); show(out); show(bad); return; }
       else show(out, problem(error));
     } finally { if (mine === state.asked) out.removeAttribute("aria-busy"); }
     if (mine === state.asked) violations();
