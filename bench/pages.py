@@ -171,8 +171,14 @@ class Page:
 
     def _asked(self, method: str, path: str, body: str | None = None) -> str:
         headers = {} if body is None else {"Content-Type": "application/json"}
-        self.connection.request(method, path, body, headers)
-        answer = self.connection.getresponse()
+        try:
+            self.connection.request(method, path, body, headers)
+            answer = self.connection.getresponse()
+        except ConnectionError:
+            # A server closes what was idle for some seconds, as it does to browsers.
+            self.connection.close()
+            self.connection.request(method, path, body, headers)
+            answer = self.connection.getresponse()
         text = answer.read().decode()
         assert answer.status < 300, f"{method} {path}: {text}"
         return text
