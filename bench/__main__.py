@@ -19,6 +19,7 @@ from bench import (
     commands,
     ledger,
     lineage,
+    pages,
     serving,
     small_slice,
     strategies,
@@ -37,6 +38,7 @@ PARTS = {
     "lineage": lineage.measure,
     "triggers": triggers.measure,
     "serving": serving.measure,
+    "pages": pages.measure,
     "tasks": tasks.measure,
 }
 

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tranche.model.run import Materialization, Run, StepRecord
 from tranche.model.script import Script
 from tranche.planning.backfill import plan_backfill
 from tranche.planning.grid import grid_of
+from tranche.ports import StateStore
 from tranche.projects.config import parse_settings
 from tranche.script.names import Lakes
 from tranche.script.sql import read_sql_script
@@ -57,7 +58,7 @@ def measure() -> Iterator[Figure]:
 
 def _figures(name: str, store: SqlStore) -> Iterator[Figure]:
     scripts = _scripts()
-    _fill(store, scripts)
+    fill(store, scripts, ENTRIES // ASSETS)
     settings = parse_settings("", Path("/project"), None, {})
     project = Project(settings=settings, scripts=scripts)
     script = scripts[3]
@@ -106,9 +107,9 @@ def _scripts() -> tuple[Script, ...]:
     return tuple(read.script for read in reads if read.script is not None)
 
 
-def _fill(store: SqlStore, scripts: tuple[Script, ...]) -> None:
-    """Each asset has as many hours as come to it; one in a hundred has failed."""
-    keys = list(RULE.keys(end="2025-12-31"))[: ENTRIES // ASSETS]
+def fill(store: StateStore, scripts: Sequence[Script], hours: int) -> None:
+    """Each asset has so many hours from where the rule begins; one in a hundred has failed."""
+    keys = list(RULE.keys(end="2025-12-31"))[:hours]
     ordinals = [RULE.ordinal(keys[0]) + timedelta(hours=n) for n in range(len(keys))]
     number = 0
     for script in scripts:

@@ -71,7 +71,7 @@ def _figures(name: str, folder: Path, state: str) -> Iterator[Figure]:
     (folder / "tranche.toml").write_text(state + _SETTINGS)
     (folder / "pipelines" / "followed.sql").write_text(_FOLLOWS)
     (folder / "pipelines" / "waited.sql").write_text(_WAITS)
-    with _served(folder) as (url, told):
+    with served(folder) as (url, told):
         waits = sorted(_starts(url, told))
         late = waits[min(len(waits) - 1, int(len(waits) * 0.95))]
         yield Figure(f"{name}: event to started run, the slowest of twenty", late, "s", 0.5)
@@ -87,11 +87,11 @@ def _starts(url: str, told: queue.Queue[dict[str, Any]]) -> Iterator[float]:
         key = f"{2000 + number // 12:04}-{number % 12 + 1:02}-01"
         began = time.perf_counter()
         _post(url, {"asset": "lake://main/outside", "partition": key})
-        _wait_for(told, "started")
+        wait_for(told, "started")
         if number >= 5:
             # Before that, the server is not warm.
             yield time.perf_counter() - began
-        _wait_for(told, "ended")
+        wait_for(told, "ended")
 
 
 def _accepts(url: str) -> float:
@@ -138,13 +138,13 @@ def _post(url: str, body: dict[str, Any]) -> None:
     assert answer.status == 201, text
 
 
-def _wait_for(told: queue.Queue[dict[str, Any]], event: str) -> None:
+def wait_for(told: queue.Queue[dict[str, Any]], event: str) -> None:
     while told.get(timeout=_PATIENCE)["event"] != event:
         pass
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[tuple[str, queue.Queue[dict[str, Any]]]]:
+def served(folder: Path) -> Iterator[tuple[str, queue.Queue[dict[str, Any]]]]:
     """A server of a project: its address, and what it says."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tranche", "serve", "--json", "--port", "0"],

@@ -13,6 +13,7 @@ The tree::
     │   ├── UnknownTarget            no such script, asset or folder
     │   ├── ArgumentRejected         an argument that a script does not take, lacks, or that has another type
     │   ├── KeyRejected              a key that does not fit its partitioning
+    │   ├── FilterRejected           a filter or an order that the rows cannot have
     │   ├── UnknownSnapshot          no such version of a table, or none at that time
     │   ├── NotPartitioned           a key given where nothing has partitions
     │   └── KeysTaken                keys that a running backfill is at
@@ -145,6 +146,10 @@ class ArgumentRejected(UsageError):
 
 class KeyRejected(UsageError):
     """A key that does not fit its partitioning."""
+
+
+class FilterRejected(UsageError):
+    """A filter or an order that the rows of a table cannot have."""
 
 
 class UnknownSnapshot(UsageError):

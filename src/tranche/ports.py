@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from tranche.model.asset import AssetUri, LakeTable
@@ -22,7 +22,7 @@ from tranche.model.run import (
     Attempt,
     Claim,
     KeyParts,
-    KeyStretch,
+    KeyTally,
     Materialization,
     Outcome,
     PartitionState,
@@ -33,6 +33,7 @@ from tranche.model.run import (
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.statement import Statement
 from tranche.model.token import Token
+from tranche.model.wanted import EVERYTHING, Wanted
 
 
 class Clock(Protocol):
@@ -211,9 +212,11 @@ class Engine(Protocol):
         limit: int,
         snapshot: str | None = None,
         at: datetime | None = None,
+        wanted: Wanted = EVERYTHING,
     ) -> Preview:
         """The first rows of a table, or of one slice of it: as it is, at a snapshot that readers
-        saw, or as they saw it at a time."""
+        saw, or as they saw it at a time. Of all its rows, those that are wanted come, in the order
+        in which they are."""
         ...
 
     def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
@@ -345,15 +348,15 @@ class StateReader(StoryReader, Protocol):
         """Keys of an asset whose slice is provisional, in no order."""
         ...
 
-    def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
-        """How the latest attempt ended at each key whose ordinal lies in [start, end)."""
+    def statuses(
+        self, asset: str, *, start: datetime, end: datetime, but: Outcome | None = None
+    ) -> Mapping[str, Outcome]:
+        """How the latest attempt ended at each key whose ordinal lies in [start, end), without
+        those that ended as `but` says."""
         ...
 
-    def stretches(
-        self, asset: str, *, start: datetime, end: datetime, gap: timedelta
-    ) -> Sequence[KeyStretch]:
-        """The same as stretches, in order: a new one begins where the status is another, where the
-        key is longer or shorter, and where its ordinal lies more than `gap` after the one before."""
+    def tallies(self, asset: str, *, start: datetime, end: datetime) -> Sequence[KeyTally]:
+        """The same, counted by month, in the order of months."""
         ...
 
     def newest(self, asset: str, *, limit: int) -> Sequence[PartitionState]:

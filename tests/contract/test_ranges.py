@@ -73,34 +73,37 @@ class TestManyKeys:
             "d2": "failed",
         }
 
-    def test_keys_of_a_time_as_stretches(self, store: StateStore) -> None:
-        days = [f"d{number:02}" for number in range(12)]
+    def test_how_keys_of_a_time_ended_but_for_some(self, store: StateStore) -> None:
+        record(
+            store,
+            an_entry("m1", "d1", ordinal=NOON),
+            a_failure("m2", partition="d2", ordinal=NOON + DAY),
+        )
+        found = store.statuses(ORDERS, start=NOON, end=NOON + 2 * DAY, but="succeeded")
+        assert found == {"d2": "failed"}
+
+    def test_keys_of_a_time_counted_by_month(self, store: StateStore) -> None:
+        noons = [NOON + number * DAY for number in range(40)]
         entries = [
-            a_failure(f"m{n}", partition=day, ordinal=NOON + n * DAY)
-            if n in (3, 4)
-            else an_entry(f"m{n}", "longer" if n == 10 else day, ordinal=NOON + n * DAY)
-            for n, day in enumerate(days)
-            if n != 7
+            a_failure(f"m{n}", partition=f"d{n}", ordinal=at)
+            if n == 3
+            else an_entry(f"m{n}", f"d{n}", ordinal=at)
+            for n, at in enumerate(noons)
         ]
         record(store, *entries, an_entry("m99", "none"))
-        found = store.stretches(ORDERS, start=NOON, end=NOON + 12 * DAY, gap=1.5 * DAY)
-        assert [(s.first, s.last, s.status, s.keys) for s in found] == [
-            ("d00", "d02", "succeeded", 3),
-            ("d03", "d04", "failed", 2),
-            ("d05", "d06", "succeeded", 2),
-            ("d08", "d09", "succeeded", 2),
-            ("longer", "longer", "succeeded", 1),
-            ("d11", "d11", "succeeded", 1),
+        found = store.tallies(ORDERS, start=NOON, end=NOON + 99 * DAY)
+        months = list(dict.fromkeys((at.year, at.month) for at in noons))
+        assert [(each.month, each.status) for each in found] == [
+            (months[0], "failed"),
+            *((month, "succeeded") for month in months),
         ]
-        assert (found[1].begins, found[1].ends) == (NOON + 3 * DAY, NOON + 4 * DAY)
-        part = store.stretches(ORDERS, start=NOON + DAY, end=NOON + 2 * DAY, gap=DAY)
-        assert [(s.first, s.keys) for s in part] == [("d01", 1)]
-        assert store.stretches("lake://main/other", start=NOON, end=NOON + DAY, gap=DAY) == ()
-
-    def test_stretches_of_keys_at_one_time(self, store: StateStore) -> None:
-        record(store, *(an_entry(f"m{n}", f"k{n}", ordinal=NOON) for n in range(3)))
-        (found,) = store.stretches(ORDERS, start=NOON, end=NOON + DAY, gap=DAY)
-        assert (found.first, found.last, found.keys) == ("k0", "k2", 3)
+        of_first = [at for at in noons if (at.year, at.month) == months[0]]
+        assert (found[0].keys, found[0].first, found[0].last) == (1, noons[3], noons[3])
+        assert (found[1].keys, found[1].first) == (len(of_first) - 1, NOON)
+        assert (found[-1].last, found[-1].longest) == (noons[-1], 3)
+        assert (found[1].shortest, found[1].longest) == (2, 3)
+        assert sum(each.keys for each in found) == 40
+        assert store.tallies("lake://main/other", start=NOON, end=NOON + DAY) == ()
 
 
 class TestBackfills:

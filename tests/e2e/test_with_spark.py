@@ -303,7 +303,9 @@ def test_back_to_a_snapshot_and_what_upkeep_leaves(shell: Shell) -> None:
     assert shell.json("maintain")["tables"][0]["snapshots_removed"] == 0
     (found,) = shell.json("maintain", "raw_orders", "--retention", "0s")["tables"]
     assert (found["snapshots_removed"], found["files"]) == (2, 1)
-    assert len(shell.json("show", "raw_orders")["rows"]) == 3
+    wanted = ("--where", "order_id is not null", "--order", "order_id desc")
+    ids = [row["order_id"] for row in shell.json("show", "raw_orders", *wanted)["rows"]]
+    assert len(ids) == 3 and ids == sorted(ids, reverse=True)
     wrong = shell.tranche("rollback", "raw_orders", "--to", snapshot)
     assert wrong.returncode == 1
     assert f"no snapshot {snapshot}" in wrong.stdout

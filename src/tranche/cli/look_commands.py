@@ -92,6 +92,20 @@ def show(
         str | None,
         typer.Option("--at", help="As readers saw it then, as in 2026-05-16T06:00:00+02:00."),
     ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where", help="Only rows like 'amount > 10'; may be given again.", metavar="FILTER"
+        ),
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--order",
+            help="Sorted by a column, as 'amount' or 'amount desc'; may be given again.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     snapshots: Annotated[
         bool, typer.Option("--snapshots", help="The snapshots that readers saw, latest first.")
     ] = False,
@@ -124,12 +138,15 @@ def show(
     with explaining(output):
         from tranche.cli import showing
         from tranche.cli.running import starting
+        from tranche.model.wanted import Wanted, read_filter, read_order
 
         showing.check_together(
             partition=partition,
             whole=whole,
             snapshot=snapshot,
             at=at,
+            where=where or (),
+            order=order or (),
             snapshots=snapshots,
             violations=violations,
             schema=schema,
@@ -137,6 +154,7 @@ def show(
         )
         most = _SHOWN if limit is None else limit
         then = None if at is None else given.moment(at)
+        wanted = Wanted(tuple(map(read_filter, where or ())), tuple(map(read_order, order or ())))
         loaded = service.open_project(project, target)
         if schema:
             with service.open_partitions(loaded) as state:
@@ -154,7 +172,14 @@ def show(
             service.preview_target(loaded, asset, partition)
             with starting(loaded, output) as engine:
                 table, preview = service.show(
-                    loaded, engine, asset, partition, limit=most, snapshot=snapshot, at=then
+                    loaded,
+                    engine,
+                    asset,
+                    partition,
+                    limit=most,
+                    snapshot=snapshot,
+                    at=then,
+                    wanted=wanted,
                 )
             showing.show_rows(table, partition, preview, output)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tranche.cli.output import Output, counted, shown
 from tranche.errors import UsageError
 from tranche.model.asset import LakeTable
@@ -23,6 +25,8 @@ def check_together(
     whole: bool,
     snapshot: str | None,
     at: str | None,
+    where: Sequence[str],
+    order: Sequence[str],
     snapshots: bool,
     violations: bool,
     schema: bool,
@@ -37,7 +41,13 @@ def check_together(
         raise UsageError("--whole and --partition contradict each other", "give one of them")
     if snapshot is not None and at is not None:
         raise UsageError("--snapshot and --at both say which snapshot", "give one of them")
-    about_rows = {"--whole": whole, "--snapshot": snapshot is not None, "--at": at is not None}
+    about_rows = {
+        "--whole": whole,
+        "--snapshot": snapshot is not None,
+        "--at": at is not None,
+        "--where": bool(where),
+        "--order": bool(order),
+    }
     for option, given in about_rows.items():
         if given and asked:
             raise UsageError(

@@ -17,6 +17,7 @@ from tranche.lakes.copying import Copying
 from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
 from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.filtering import wanted_rows
 from tranche.lakes.naming import named
 from tranche.lakes.outputs.places import Places
 from tranche.lakes.python import CodeExecution
@@ -41,6 +42,7 @@ from tranche.model.rows import Rows
 from tranche.model.run import Attempt
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.statement import Statement
+from tranche.model.wanted import EVERYTHING, Wanted
 from tranche.ports import Maintained, Trial, Upkeep, Work, Written
 
 _TRIES = 5
@@ -153,6 +155,7 @@ class SparkEngine:
         limit: int,
         snapshot: str | None = None,
         at: datetime | None = None,
+        wanted: Wanted = EVERYTHING,
     ) -> Preview:
         with self._session("UTC", "preview") as session:
             stored, seen = self._tables(session).of(table), None
@@ -162,7 +165,7 @@ class SparkEngine:
                 rows, seen = past_rows(stored, snapshot=snapshot, at=at)
             if partition is not None:
                 rows = only_slice(rows, stored, partition)
-            return Preview(fetch(rows, limit), seen)
+            return Preview(fetch(wanted_rows(rows, wanted), limit, wanted.longest), seen)
 
     def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
         with self._session("UTC", "snapshots") as session:

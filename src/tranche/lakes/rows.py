@@ -7,11 +7,23 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DoubleType, FloatType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VariantType,
+)
 
-from tranche.model.rows import Rows
+from tranche.model.rows import Cut, Rows
 
 # collect() would render times in the time zone of this process; JSON keeps the session's.
 _JSON = {
@@ -21,12 +33,39 @@ _JSON = {
 }
 
 
-def fetch(frame: DataFrame, limit: int) -> Rows:
-    """Up to `limit` rows, and whether there were more."""
+def fetch(frame: DataFrame, limit: int, longest: int | None = None) -> Rows:
+    """Up to `limit` rows, and whether there were more; values that are longer come cut."""
     if not frame.schema.fields:
         return Rows((), ())
-    packed = _numbered(frame).limit(limit + 1).select(F.to_json(F.struct("*"), _JSON))
+    found = _numbered(frame).limit(limit + 1)
+    if longest is not None:
+        types = [field.dataType for field in frame.schema.fields]
+        found = found.select(
+            *(part for n, type_ in enumerate(types) for part in _cut(n, type_, longest))
+        )
+    packed = found.select(F.to_json(F.struct("*"), _JSON))
     return _rows(frame, [row[0] for row in packed.collect()], limit)
+
+
+def _cut(number: int, type_: DataType, longest: int) -> list[Column]:
+    """A column, and where a value of it is longer: its beginning as text, and how long it is."""
+    column = F.col(f"c{number}")
+    if isinstance(type_, StringType | BinaryType):
+        text, kept = column, F.substring(column, 1, longest)
+    elif isinstance(type_, ArrayType | MapType | StructType | VariantType):
+        # Written as JSON it is an object of one, whatever it is itself.
+        whole = F.to_json(F.struct(column.alias("v")), _JSON)
+        text = F.substring(whole, len('{"v":') + 1, 2**31 - 1)
+        kept = F.when(F.length(text) <= longest + 1, column)
+        begins = F.when(F.length(text) > longest + 1, F.substring(text, 1, longest))
+        length = F.when(F.length(text) > longest + 1, F.length(text) - 1)
+        return [kept.alias(f"c{number}"), begins.alias(f"t{number}"), length.alias(f"l{number}")]
+    else:
+        return [column]
+    return [
+        kept.alias(f"c{number}"),
+        F.when(F.length(text) > longest, F.length(text)).alias(f"l{number}"),
+    ]
 
 
 def count_and_fetch(frame: DataFrame, limit: int) -> tuple[int, Rows]:
@@ -57,7 +96,12 @@ def _rows(frame: DataFrame, packed: Sequence[str], limit: int) -> Rows:
     columns = tuple((field.name, field.dataType.simpleString()) for field in fields)
     found = [json.loads(row, parse_float=Decimal) for row in packed[: limit + 1]]
     values = tuple(
-        tuple(_plain(row[f"c{n}"], field.dataType) for n, field in enumerate(fields))
+        tuple(
+            _plain(row[f"c{n}"], field.dataType)
+            if row.get(f"l{n}") is None
+            else Cut(row.get(f"t{n}", row[f"c{n}"]), row[f"l{n}"])
+            for n, field in enumerate(fields)
+        )
         for row in found[:limit]
     )
     return Rows(columns, values, more=len(found) > limit)

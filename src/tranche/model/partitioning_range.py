@@ -11,6 +11,7 @@ from typing import overload
 
 from tranche.errors import KeyRejected
 from tranche.model.partitioning_calendar import Calendar, Label, Run
+from tranche.model.partitioning_zone import to_instant
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,6 +89,12 @@ class KeyRange(Sequence[str]):
         """1 for a key of the range, else 0."""
         return int(key in self)
 
+    def beginning_at(self, instant: datetime) -> int | None:
+        """The position of the key whose window begins at an instant."""
+        at = to_instant(instant)
+        label = self.calendar.label_at(at)
+        return self._labelled(label) if self.calendar.extent(label).since == at else None
+
     def begins(self) -> Iterator[datetime]:
         """Where the period of each key begins on the wall clock, as `parse` would say it."""
         for first, last, offset in reversed(self.runs) if self.descending else self.runs:
@@ -112,9 +119,12 @@ class KeyRange(Sequence[str]):
 
     def _position(self, key: object) -> int | None:
         try:
-            number, offset = self.calendar.label(key)
+            return self._labelled(self.calendar.label(key))
         except KeyRejected:
             return None
+
+    def _labelled(self, label: Label) -> int | None:
+        number, offset = label
         for run, end in zip(self.runs, self._ends, strict=True):
             if run.first <= number <= run.last and run.offset == offset:
                 return self._from_first(end - 1 - (run.last - number))

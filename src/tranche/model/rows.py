@@ -7,6 +7,16 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """The beginning of a value that is too long to be looked at whole."""
+
+    begins: str
+    """Of bytes, as base64; of what has parts, as JSON."""
+    length: int
+    """How many characters or bytes it has."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """Some rows of a result; `more` says whether there were others."""
 

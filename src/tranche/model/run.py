@@ -156,15 +156,17 @@ class PartitionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyStretch:
-    """Keys of an asset that follow each other in time, and whose latest attempts ended alike."""
+class KeyTally:
+    """Keys of an asset whose ordinals lie in one month, and whose latest attempts ended alike."""
 
+    month: tuple[int, int]
+    """Its year and number, by the clock of the store."""
     status: Outcome
-    first: str
-    last: str
-    begins: datetime
-    """The ordinal of the first."""
-    ends: datetime
-    """The ordinal of the last."""
     keys: int
     """How many they are."""
+    first: datetime
+    last: datetime
+    """The lowest and the highest of their ordinals."""
+    shortest: int
+    longest: int
+    """How many characters the keys have."""

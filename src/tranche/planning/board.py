@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import product
+from functools import lru_cache
+from itertools import groupby, product
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from tranche.model.partitioning import Composite, KeyRange, Partitioning, Static
 from tranche.model.partitioning_text import join_segments
-from tranche.model.run import KeyStretch, Outcome
+from tranche.model.run import KeyTally, Outcome
 from tranche.planning.universe import is_key
 from tranche.ports import StateReader
 
@@ -76,7 +77,7 @@ class Board:
                 self.add(others)
             self._mark_known(known)
         else:
-            self._mark_stretches(state, asset, since, until)
+            self._mark_tallies(state, asset, since, until)
 
     def standing_at(self, standing: Standing) -> Iterator[str]:
         """The keys that stand somewhere."""
@@ -94,22 +95,42 @@ class Board:
         for status, keys in ended.items():
             self.mark(keys, status)
 
-    def _mark_stretches(
+    def _mark_tallies(
         self, state: StateReader, asset: str, since: datetime, until: datetime
     ) -> None:
-        line = self.add(())
-        gap = timedelta(seconds=self.times.calendar.period.at_most * 1.5)
-        odd: list[KeyStretch] = []
-        for each in state.stretches(asset, start=since, end=until, gap=gap):
-            first, last = self._place(each.first), self._place(each.last)
-            if first is not None and last is not None and last - first + 1 == each.keys:
-                line[first : last + 1] = LETTERS[each.status].encode() * each.keys
-            elif each.keys > 1:
-                odd.append(each)
-        if odd:
-            # Clocks that are set by half an hour, or keys of a partitioning of former times.
-            known = state.statuses(asset, start=odd[0].begins, end=odd[-1].ends + _TICK)
-            self._mark_known(known)
+        """Where a month has as many keys as lie between its first and its last, none is missing:
+        only those that have not succeeded are asked for."""
+        line, doubtful = self.add(()), list[tuple[datetime, datetime]]()
+        tallies = state.tallies(asset, start=since, end=until)
+        was_doubtful = False
+        for _, group in groupby(tallies, key=lambda tally: tally.month):
+            month = list(group)
+            first, last = min(each.first for each in month), max(each.last for each in month)
+            places = self._whole(month, first, last)
+            if places is not None:
+                line[places.start : places.stop] = b"s" * len(places)
+            elif was_doubtful:
+                doubtful[-1] = doubtful[-1][0], last
+            else:
+                doubtful.append((first, last))
+            was_doubtful = places is None
+        if any(each.status != "succeeded" for each in tallies):
+            self._mark_known(state.statuses(asset, start=since, end=until, but="succeeded"))
+        for first, last in doubtful:
+            self._mark_known(state.statuses(asset, start=first, end=last + _TICK))
+
+    def _whole(self, month: Sequence[KeyTally], first: datetime, last: datetime) -> range | None:
+        """Where the keys of a month are; None if some are missing, or are of another kind."""
+        length = len(self.times[0])
+        if not self.times.calendar.format.has_offset and any(
+            (each.shortest, each.longest) != (length, length) for each in month
+        ):
+            return None
+        begins, ends = self.times.beginning_at(first), self.times.beginning_at(last)
+        if begins is None or ends is None:
+            return None
+        places = range(begins, ends + 1)
+        return places if len(places) == sum(each.keys for each in month) else None
 
     def _segments(self, key: str) -> tuple[tuple[str, ...], str] | None:
         """What stands beside time, and the segment of time."""
@@ -119,7 +140,7 @@ class Board:
 
     def _prepare(self, keys: int) -> None:
         if self._places is None and keys * _FEW > len(self.times):
-            self._places = {key: number for number, key in enumerate(self.times)}
+            self._places = _places(self.times)
 
     def _place(self, time: str) -> int | None:
         if self._places is not None:
@@ -128,6 +149,12 @@ class Board:
             return self.times.index(time)
         except ValueError:
             return None
+
+
+@lru_cache(maxsize=4)
+def _places(times: KeyRange) -> dict[str, int]:
+    """Where each key is. To write all of them takes longer than to read how they stand."""
+    return {key: number for number, key in enumerate(times)}
 
 
 def split_key(rule: Composite, key: str) -> tuple[tuple[str, ...], str] | None:

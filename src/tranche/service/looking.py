@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from tranche.errors import KeyRejected, NotPartitioned, UsageError
+from tranche.errors import KeyRejected, NotPartitioned, SourceMissing, UsageError
 from tranche.model.asset import LakeTable
 from tranche.model.columns import ColumnChange, SchemaVersion, column_change
 from tranche.model.data_test import DataTestResult
@@ -19,6 +19,7 @@ from tranche.model.script import Script
 from tranche.model.snapshot import Preview, Snapshots
 from tranche.model.statement import Statement
 from tranche.model.strategy import History
+from tranche.model.wanted import EVERYTHING, Wanted
 from tranche.planning.board import Standing
 from tranche.planning.graph import build_graph
 from tranche.planning.grid import Grid, grid_of, standings_of
@@ -180,10 +181,38 @@ def show(
     limit: int,
     snapshot: str | None = None,
     at: datetime | None = None,
+    wanted: Wanted = EVERYTHING,
+    state: PartitionReader | None = None,
 ) -> tuple[LakeTable, Preview]:
-    """The first rows of a table, or of one slice of it, now or as readers saw it."""
+    """The first rows of a table, or of one slice of it, now or as readers saw it.
+
+    With the state at hand, a table that is not there although it was made is told apart from one
+    that has not been made yet.
+    """
     table, key = preview_target(project, asset, partition)
-    return table, engine.preview(table, key, limit=limit, snapshot=snapshot, at=at)
+    try:
+        found = engine.preview(table, key, limit=limit, snapshot=snapshot, at=at, wanted=wanted)
+    except SourceMissing as error:
+        raise _gone(project, table, state) or error from None
+    return table, found
+
+
+def _gone(
+    project: Project, table: LakeTable, state: PartitionReader | None
+) -> SourceMissing | None:
+    if state is None:
+        return None
+    name = str(build_graph(project.scripts).owner(table))
+    made = state.outcomes([name])[name].get("succeeded")
+    if not made:
+        return None
+    return SourceMissing(
+        f"the ledger has {made:,} partitions of {name} that succeeded, and the table is gone"
+        if made > 1
+        else f"the ledger has a success of {name}, and the table is gone",
+        "somebody dropped it, or its lake is another one now; a backfill with all keys makes it"
+        " again",
+    )
 
 
 def snapshots(

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.rows import Rows
 from tranche.model.run import (
     KeyParts,
-    KeyStretch,
+    KeyTally,
     Materialization,
     Outcome,
     PartitionState,
@@ -73,23 +73,22 @@ class MemoryLedger:
             states = self._partitions.values()
             return tuple(s for s in states if s.asset == asset and s.provisional)[:limit]
 
-    def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
+    def statuses(
+        self, asset: str, *, start: datetime, end: datetime, but: Outcome | None = None
+    ) -> Mapping[str, Outcome]:
         return {
             key.partition: key.status
             for key in self._dated(asset, start, end)
-            if key.partition is not None
+            if key.partition is not None and key.status != but
         }
 
-    def stretches(
-        self, asset: str, *, start: datetime, end: datetime, gap: timedelta
-    ) -> Sequence[KeyStretch]:
-        found: list[list[PartitionState]] = []
+    def tallies(self, asset: str, *, start: datetime, end: datetime) -> Sequence[KeyTally]:
+        found: dict[tuple[tuple[int, int], Outcome], list[PartitionState]] = {}
         for key in self._dated(asset, start, end):
-            last = found[-1][-1] if found else None
-            if last is None or not _goes_on(last, key, gap):
-                found.append([])
-            found[-1].append(key)
-        return tuple(_stretch(keys) for keys in found)
+            assert key.ordinal is not None
+            month = key.ordinal.year, key.ordinal.month
+            found.setdefault((month, key.status), []).append(key)
+        return tuple(_tally(month, status, keys) for (month, status), keys in sorted(found.items()))
 
     def _dated(self, asset: str, start: datetime, end: datetime) -> list[PartitionState]:
         asset = checks.checked_asset(asset)
@@ -245,24 +244,15 @@ def _order(state: PartitionState) -> tuple[bool, float | datetime, str]:
     return (state.ordinal is None, state.ordinal or 0.0, state.partition or "")
 
 
-def _goes_on(last: PartitionState, key: PartitionState, gap: timedelta) -> bool:
-    assert last.ordinal is not None and key.ordinal is not None
-    return (
-        last.status == key.status
-        and len(last.partition or "") == len(key.partition or "")
-        and key.ordinal - last.ordinal <= gap
-    )
-
-
-def _stretch(keys: Sequence[PartitionState]) -> KeyStretch:
-    first, last = keys[0], keys[-1]
-    assert first.partition is not None and last.partition is not None
-    assert first.ordinal is not None and last.ordinal is not None
-    return KeyStretch(
-        status=first.status,
-        first=first.partition,
-        last=last.partition,
-        begins=first.ordinal,
-        ends=last.ordinal,
+def _tally(month: tuple[int, int], status: Outcome, keys: Sequence[PartitionState]) -> KeyTally:
+    ordinals = [key.ordinal for key in keys if key.ordinal is not None]
+    lengths = [len(key.partition or "") for key in keys]
+    return KeyTally(
+        month=month,
+        status=status,
         keys=len(keys),
+        first=min(ordinals),
+        last=max(ordinals),
+        shortest=min(lengths),
+        longest=max(lengths),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -13,7 +13,6 @@ from sqlalchemy import (
     extract,
     func,
     literal,
-    or_,
     select,
     text,
     tuple_,
@@ -160,49 +159,33 @@ def provisional_of(asset: str, limit: int) -> Select[Any]:
     )
 
 
-def statuses_of(asset: str, start: datetime, end: datetime) -> Select[Any]:
-    return select(partitions.c.partition, partitions.c.status).where(
+def statuses_of(asset: str, start: datetime, end: datetime, but: str | None) -> Select[Any]:
+    query = select(partitions.c.partition, partitions.c.status).where(
         partitions.c.asset == asset, partitions.c.ordinal >= start, partitions.c.ordinal < end
     )
+    return query if but is None else query.where(partitions.c.status != but)
 
 
-def stretches_of(asset: str, start: datetime, end: datetime, gap: timedelta) -> Select[Any]:
-    """The first key of each stretch, with its number among all keys and the key before it.
-
-    The database goes through the keys, so that however many they are, few come back.
-    """
+def tallies_of(asset: str, start: datetime, end: datetime) -> Select[Any]:
+    """The database goes through the keys, so that however many they are, few rows come back."""
     at, status = partitions.c.ordinal, partitions.c.status
-    # In the order of the index, which needs no sorting.
-    order = (at, partitions.c.partition_head)
-    known = (
+    year, month = extract("year", at), extract("month", at)
+    length = func.length(partitions.c.partition)
+    return (
         select(
-            partitions.c.partition,
-            at,
+            year.label("year"),
+            month.label("month"),
             status,
-            func.row_number().over(order_by=order).label("number"),
-            func.lag(partitions.c.partition).over(order_by=order).label("key_before"),
-            func.lag(at, type_=at.type).over(order_by=order).label("before"),
-            func.lag(status).over(order_by=order).label("status_before"),
+            func.count().label("keys"),
+            func.min(at).label("first"),
+            func.max(at).label("last"),
+            func.min(length).label("shortest"),
+            func.max(length).label("longest"),
         )
         .where(partitions.c.asset == asset, at >= start, at < end)
-        .subquery()
-    ).c
-    begins = or_(
-        known.before.is_(None),
-        known.status_before != known.status,
-        func.length(known.key_before) != func.length(known.partition),
-        extract("epoch", known.ordinal) - extract("epoch", known.before) > gap.total_seconds(),
+        .group_by(year, month, status)
+        .order_by(year, month, status)
     )
-    return select(*known).where(begins).order_by(known.number)
-
-
-def last_dated(asset: str, start: datetime, end: datetime) -> Select[Any]:
-    """The last key of a time, and how many there are."""
-    at, head = partitions.c.ordinal, partitions.c.partition_head
-    there = (partitions.c.asset == asset, at >= start, at < end)
-    number = select(func.count()).select_from(partitions).where(*there).scalar_subquery()
-    query = select(partitions.c.partition, at, number.label("number")).where(*there)
-    return query.order_by(at.desc(), head.desc()).limit(1)
 
 
 def dated_partitions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -18,7 +18,7 @@ from tranche.model.pending import Pending, PendingStatus, Ready, Rejected
 from tranche.model.run import (
     Attempt,
     Claim,
-    KeyStretch,
+    KeyTally,
     Materialization,
     Outcome,
     PartitionState,
@@ -197,35 +197,21 @@ class SqlReader:
             rows = connection.execute(queries.provisional_of(asset, limit))
             return tuple(PartitionState(**row._asdict()) for row in rows)
 
-    def statuses(self, asset: str, *, start: datetime, end: datetime) -> Mapping[str, Outcome]:
+    def statuses(
+        self, asset: str, *, start: datetime, end: datetime, but: Outcome | None = None
+    ) -> Mapping[str, Outcome]:
         asset = checks.checked_asset(asset)
-        question = queries.statuses_of(asset, checks.as_utc(start), checks.as_utc(end))
+        question = queries.statuses_of(asset, checks.as_utc(start), checks.as_utc(end), but)
         with self._reading() as connection:
             return {row[0]: row[1] for row in connection.execute(question)}
 
-    def stretches(
-        self, asset: str, *, start: datetime, end: datetime, gap: timedelta
-    ) -> Sequence[KeyStretch]:
+    def tallies(self, asset: str, *, start: datetime, end: datetime) -> Sequence[KeyTally]:
         asset = checks.checked_asset(asset)
-        since, until = checks.as_utc(start), checks.as_utc(end)
+        question = queries.tallies_of(asset, checks.as_utc(start), checks.as_utc(end))
         with self._reading() as connection:
-            last = connection.execute(queries.last_dated(asset, since, until)).one_or_none()
-            found = connection.execute(queries.stretches_of(asset, since, until, gap)).all()
-        if last is None or not found:
-            return ()
-        # Each ends with the key before the next one, and the last with the last key.
-        ends = [(row.key_before, row.before, row.number - 1) for row in found[1:]]
-        ends.append((last.partition, last.ordinal, last.number))
+            found = [row._asdict() for row in connection.execute(question)]
         return tuple(
-            KeyStretch(
-                status=row.status,
-                first=row.partition,
-                last=key,
-                begins=row.ordinal,
-                ends=at,
-                keys=number - row.number + 1,
-            )
-            for row, (key, at, number) in zip(found, ends, strict=True)
+            KeyTally(month=(int(row.pop("year")), int(row.pop("month"))), **row) for row in found
         )
 
     def backfill(self, backfill: str) -> Backfill | None:

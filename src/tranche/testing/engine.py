@@ -19,7 +19,9 @@ from tranche.model.rows import Rows
 from tranche.model.run import Attempt
 from tranche.model.snapshot import Preview, SeenSnapshot, Snapshots
 from tranche.model.statement import Statement
+from tranche.model.wanted import EVERYTHING, Wanted
 from tranche.ports import Maintained, Staged, Trial, Upkeep, Work, Written, WrittenKey
+from tranche.testing.filtering import wanted_records
 from tranche.testing.kept import Kept, Record, Slices
 from tranche.testing.tasks import TaskTrial
 
@@ -88,14 +90,17 @@ class MemoryEngine:
         limit: int,
         snapshot: str | None = None,
         at: datetime | None = None,
+        wanted: Wanted = EVERYTHING,
     ) -> Preview:
         slices = self._there(table)
         seen = None
         if snapshot is not None or at is not None:
             seen, slices = self._then(table, snapshot, at)
-        wanted = [slices.get(partition, ())] if partition is not None else slices.values()
-        rows = tuple(row for found in wanted for row in found)
-        return Preview(_as_rows(rows[:limit], more=len(rows) > limit), seen)
+        chosen = [slices.get(partition, ())] if partition is not None else slices.values()
+        rows = tuple(row for found in chosen for row in found)
+        passed = wanted_records(rows, wanted)
+        shown = _as_rows(passed[:limit], more=len(passed) > limit, like=rows)
+        return Preview(shown, seen)
 
     def snapshots(self, table: LakeTable, *, limit: int) -> Snapshots:
         self._there(table)
@@ -177,7 +182,9 @@ def _digest(rows: Sequence[Record]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _as_rows(records: Sequence[Record], *, more: bool = False) -> Rows:
-    names = tuple(records[0]) if records else ()
-    columns = tuple((name, type(records[0][name]).__name__) for name in names)
+def _as_rows(records: Sequence[Record], *, more: bool = False, like: Sequence[Record] = ()) -> Rows:
+    """Records as rows; `like` has the columns also where none of them is left."""
+    first = next(iter(like or records), {})
+    names = tuple(first)
+    columns = tuple((name, type(first[name]).__name__) for name in names)
     return Rows(columns, tuple(tuple(record[name] for name in names) for record in records), more)

@@ -21,6 +21,7 @@ from tranche.errors import (
     ScriptFaults,
     ServerBusy,
     SliceBusy,
+    SourceMissing,
     StateError,
     TrancheError,
     UnknownSnapshot,
@@ -34,6 +35,7 @@ _log = logging.getLogger("tranche.web")
 _STATUS: Sequence[tuple[type[TrancheError], int]] = (
     (UnknownTarget, 404),
     (UnknownSnapshot, 404),
+    (SourceMissing, 404),
     (KeysTaken, 409),
     (SliceBusy, 409),
     (ServerBusy, 429),

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query
 from tranche import service
 from tranche.errors import UnknownTarget
 from tranche.model.plan import Request
+from tranche.model.wanted import Wanted, read_filter, read_order
 from tranche.service.about import about, key_log, schedules, tested_keys
 from tranche.service.code import coloured, listing
 from tranche.service.lineage import both_ways, traced_columns
@@ -22,7 +23,7 @@ from tranche.views.explanation import explanation_view
 from tranche.views.grid import grid_view
 from tranche.views.lineage import map_view
 from tranche.views.overview import overview_view
-from tranche.views.rows import rows_view
+from tranche.views.rows import LONGEST, rows_view
 from tranche.web.served import PREFIX, Json, Limit, Served
 
 Asset = Annotated[str, Query(description="An asset's address, or its table or script.")]
@@ -98,8 +99,20 @@ def routes(served: Served) -> APIRouter:
         snapshot: Annotated[
             str | None, Query(pattern=r"^\d{1,19}$", description="As it was at this snapshot.")
         ] = None,
+        where: Annotated[
+            list[str] | None,
+            Query(description="Only rows like 'amount > 10'; all of several hold."),
+        ] = None,
+        order: Annotated[
+            list[str] | None, Query(description="Sorted by columns, as 'amount' or 'amount desc'.")
+        ] = None,
         limit: Limit = 100,
     ) -> Json:
+        wanted = Wanted(
+            filters=tuple(map(read_filter, where or ())),
+            order=tuple(map(read_order, order or ())),
+            longest=LONGEST,
+        )
         table, preview = service.show(
             served.project,
             served.server.engine,
@@ -107,6 +120,8 @@ def routes(served: Served) -> APIRouter:
             partition,
             limit=limit,
             snapshot=snapshot,
+            wanted=wanted,
+            state=served.store,
         )
         view = preview_view(table, partition, preview, ())
         return Json(view | rows_view(preview.rows))

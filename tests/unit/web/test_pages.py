@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from tranche.errors import StatementFailed
+from tranche.model.rows import Rows
+from tranche.views.rows import rows_view
 from tranche.web.pages import FOLDER
 
 from .site import KEY, Site, said
@@ -238,3 +242,97 @@ def test_keys_that_are_names_stand_somewhere_too() -> None:
         "<img onerror=x>": "succeeded",
     }
     assert "standing" not in site.get("/api/partitions", asset="tenant")["partitions"][0]
+
+
+class TestRows:
+    ROWS = (
+        {"id": 1, "name": "ada", "at": datetime(2026, 5, 1), "blob": b"\x01\xff", "tags": ["a"]},
+        {"id": 2, "name": None, "at": datetime(2026, 5, 3), "blob": None, "tags": []},
+        {"id": 3, "name": "NULL", "at": None, "blob": b"", "tags": ["a", "b"]},
+        {"id": 10, "name": "Bob <b>", "at": datetime(2026, 5, 2), "blob": b"ab", "tags": None},
+    )
+
+    def site(self) -> Site:
+        site = Site()
+        site.engine.answers["d"] = lambda step: self.ROWS
+        site.post("/api/runs", target="d", partition=KEY)
+        site.settle()
+        return site
+
+    def ids(self, **wanted: Any) -> list[int]:
+        return [row[0] for row in self.site().get("/api/rows", asset="d", **wanted)["rows"]]
+
+    @pytest.mark.parametrize(
+        ("where", "ids"),
+        [
+            (["id > 2"], [3, 10]),
+            (["id >= 2", "id<10"], [2, 3]),
+            (["name = NULL"], [3]),
+            (["name is null"], [2]),
+            (["name != ada"], [3, 10]),
+            (["name contains <B>"], [10]),
+            (["at < 2026-05-02T00:00:01Z"], [1, 10]),
+            (["blob = 0x6162"], [10]),
+            (["blob contains FF"], [1]),
+            (["tags contains b"], [3]),
+            (["ID = 1e1"], [10]),
+        ],
+    )
+    def test_all_rows_are_looked_at_for_those_that_pass(
+        self, where: list[str], ids: list[int]
+    ) -> None:
+        assert self.ids(where=where) == ids
+
+    def test_they_come_in_an_order_and_nothing_comes_last(self) -> None:
+        assert self.ids(order="id desc") == [10, 3, 2, 1]
+        assert self.ids(order="at") == [1, 10, 2, 3]
+        assert self.ids(order="at desc") == [2, 10, 1, 3]
+        assert self.ids(order="name desc", limit=1) == [1]
+
+    @pytest.mark.parametrize(
+        ("wanted", "sentence"),
+        [
+            ({"where": "nobody = 1"}, "there is no column 'nobody'; the columns are id, name"),
+            ({"where": "id > ten"}, "'ten' cannot be compared with id; it takes a number"),
+            ({"where": "tags = 1"}, "tags has parts"),
+            ({"where": "id"}, "'id' compares no column with a value"),
+            ({"order": "id; drop table d"}, "is no column to sort by"),
+            ({"order": "nobody"}, "there is no column 'nobody'"),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, wanted: dict[str, str], sentence: str) -> None:
+        answer = self.site().client.get("/api/rows", params={"asset": "d", **wanted})
+        status, told = said(answer)
+        assert status == 400
+        assert sentence in told
+        assert answer.json()["error"]["kind"] == "FilterRejected"
+
+    def test_columns_stay_where_no_row_passes(self) -> None:
+        found = self.site().get("/api/rows", asset="d", where="id > 99")
+        assert found["rows"] == []
+        assert [column["name"] for column in found["columns"]][:2] == ["id", "name"]
+
+    def test_a_table_that_was_dropped_is_told_from_one_that_was_never_made(self) -> None:
+        site = self.site()
+        site.engine.tables.clear()
+        status, told = said(site.client.get("/api/rows", params={"asset": "d"}))
+        assert status == 404
+        assert "the table is gone" in told and "backfill" in told
+        status, told = said(site.client.get("/api/rows", params={"asset": "region"}))
+        assert (status, told.partition(";")[0]) == (404, "lake://main/region does not exist yet")
+
+    def test_a_snapshot_that_is_not_kept(self) -> None:
+        answer = self.site().client.get("/api/rows", params={"asset": "d", "snapshot": "99"})
+        assert said(answer)[0] == 404
+
+
+def test_long_values_come_whole_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tranche.views.rows._ROOM", 7_000)
+    rows = Rows(
+        (("text", "string"), ("blob", "binary")),
+        (("x" * 3_000, None), ("y" * 5_000, base64.b64encode(b"a" * 4_000).decode())),
+    )
+    (first, second) = rows_view(rows)["rows"]
+    assert first == ["x" * 3_000, None]
+    assert second[0] == {"text": "y" * 2_000, "length": 5_000}
+    assert second[1] == {"text": f"0x{'61' * 999}", "length": 4_000}

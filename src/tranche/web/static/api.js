@@ -9,7 +9,9 @@ export class ApiError extends Error {
 }
 
 export const address = (path, query = {}) => {
-  const given = Object.entries(query).filter(([, v]) => v !== undefined && v !== null && v !== "");
+  // A list is given once for each of its values.
+  const given = Object.entries(query).flatMap(([k, v]) => (Array.isArray(v) ? v : [v]).map((each) => [k, each]))
+    .filter(([, v]) => v !== undefined && v !== null && v !== "");
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 };
 

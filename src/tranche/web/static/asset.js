@@ -21,7 +21,7 @@ export async function assetPage(content, here) {
   here.title(short(asset));
   const about = await get("asset", { asset });
   const head = h("div");
-  const page = { asset: about.asset, about, key: here.query.get("key"), ended: [], refreshed: null };
+  const page = { asset: about.asset, about, key: here.query.get("key"), query: here.query, ended: [], refreshed: null };
   page.backfill = (range) => backfillDialog({
     target: page.asset, keys: page.about.keys, args: page.about.script?.arguments, ...range,
     onstart: () => { page.select("partitions"); refresh().catch(() => {}); },

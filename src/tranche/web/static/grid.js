@@ -60,12 +60,13 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
   function summed() {
     const { codes } = row();
     const sums = new Array(STANDINGS.length).fill(0);
+    const lines = row().all ? rows.filter((each) => !each.all) : [row()];
     for (const place of places) {
       let worst = codes[place.from];
       place.counts = null;
-      if (!single(place)) {
+      if (!single(place) || lines.length > 1) {
         place.counts = new Array(STANDINGS.length).fill(0);
-        for (let n = place.from; n < place.to; n++) place.counts[codes[n]]++;
+        for (const each of lines) for (let n = place.from; n < place.to; n++) place.counts[each.codes[n]]++;
         worst = place.counts.findIndex(Boolean);
         place.counts.forEach((number, code) => { sums[code] += number; });
       } else sums[worst]++;
@@ -116,7 +117,8 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
     pen.beginPath();
     pen.roundRect(place.x + 0.5, place.y + 0.5, w - 1, CELL - 1, 3);
     if (place.counts && place.w) shares(pen, place, w);
-    else if (told !== "missing") { pen.globalAlpha = told === "succeeded" ? 0.75 : 1; pen.fillStyle = paint[PAINT[told]]; pen.fill(); }
+    else if (told === "missing" && place.counts) filled(pen, place);
+    else if (told !== "missing") { pen.globalAlpha = told === "succeeded" && !place.text ? 0.75 : 1; pen.fillStyle = paint[PAINT[told]]; pen.fill(); }
     pen.strokeStyle = paint[PAINT[told]];
     pen.stroke();
     pen.globalAlpha = 1;
@@ -136,13 +138,24 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
     }
   }
 
+  /** Of a day whose other hours are there: how many of them. */
+  function filled(pen, place) {
+    const part = Math.min(0.75, 1 - place.counts[codeOf("missing")] / place.counts.reduce((a, b) => a + b));
+    pen.save();
+    pen.clip();
+    pen.globalAlpha = 0.75; pen.fillStyle = paint.fresh;
+    pen.fillRect(place.x, place.y + CELL * (1 - part), CELL, CELL * part);
+    pen.restore();
+  }
+
   /** Of a place that stands for many keys, how many of them stand where: as wide as their share. */
   function shares(pen, place, w) {
     pen.save();
     pen.clip();
+    const all = place.counts.reduce((a, b) => a + b);
     let x = place.x;
     for (let code = STANDINGS.length - 1; code >= 0; code--) {
-      const part = (w * place.counts[code]) / (place.to - place.from);
+      const part = (w * place.counts[code]) / all;
       if (part && STANDINGS[code] !== "missing") { pen.globalAlpha = 0.35; pen.fillStyle = paint[PAINT[STANDINGS[code]]]; pen.fillRect(x, place.y, Math.max(part, 2), CELL); }
       x += part;
     }
