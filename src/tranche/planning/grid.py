@@ -21,6 +21,7 @@ from tranche.model.run import Outcome
 from tranche.model.script import Script
 from tranche.planning.active import active_keys
 from tranche.planning.deadlines import has_deadline
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.stale import stale_keys
 from tranche.planning.universe import check_order, is_key, last_complete
 from tranche.ports import StateReader
@@ -94,12 +95,14 @@ def grid_of(
     end: str | None = None,
     whole: bool = False,
     stale: bool = True,
+    reads: ReadColumns | None = None,
 ) -> Grid | None:
     """The keys from `start` to `end`: those of the partitioning, or that the ledger knows of.
 
     `whole` shows as many of them as can be shown, and without `stale` keys that are stale or
-    provisional just succeeded. None if they have no time. Of several dimensions, there is a stretch of time for each of what the
-    others have together.
+    provisional just succeeded; `reads` tells which columns scripts read, so that only these make
+    keys stale. None if they have no time. Of several dimensions, there is a stretch of time for
+    each of what the others have together.
     """
     times = time_of(rule)
     if times is None:
@@ -135,7 +138,7 @@ def grid_of(
         done = [key.text for key in every if standing.get(key.text) == "succeeded"]
         standing |= dict.fromkeys(_provisional(script, done, state), "provisional")
         # A key that is both waits for somebody, and not for what comes late by itself.
-        standing |= dict.fromkeys(stale_keys(script, done, state), "stale")
+        standing |= dict.fromkeys(stale_keys(script, done, state, reads), "stale")
     active = active_keys(asset, state)
     begins = {key: times.parse(key) for key in shown}
     cells = tuple(

@@ -24,6 +24,7 @@ from tranche.planning.grid import Grid, grid_of
 from tranche.planning.universe import check_order, keys_in
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
 from tranche.service.assets import find_asset, find_made
+from tranche.service.lineage import read_columns
 from tranche.service.opening import now
 
 _PAGE = 500
@@ -155,7 +156,15 @@ def grid(
     found = None
     if script is not None and rule is not None:
         found = grid_of(
-            script, rule, state, clock(), start=start, end=end, whole=whole, stale=stale
+            script,
+            rule,
+            state,
+            clock(),
+            start=start,
+            end=end,
+            whole=whole,
+            stale=stale,
+            reads=read_columns(project),
         )
     if found is None and (start is not None or end is not None):
         raise _no_time(name)
