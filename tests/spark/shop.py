@@ -26,7 +26,9 @@ DAILY = '-- pipeline\n-- partitioned daily start="2026-05-01"\n'
 
 
 class Shop:
-    """Tables by the query that makes each, for keys of days."""
+    """Tables by the query that makes each, for keys of days or as wholes."""
+
+    header = DAILY
 
     def __init__(self, bench: Bench, **queries: str) -> None:
         self.bench = bench
@@ -43,7 +45,7 @@ class Shop:
 
     def script(self, name: str, lakes: Lakes) -> Script:
         made = f"-- materialize lake://main/@{name}{self.words.get(name, '')}\n"
-        text = self.bench.named(f"{DAILY}{made}{self.queries[name]}")
+        text = self.bench.named(f"{self.header}{made}{self.queries[name]}")
         read = read_sql_script(name, f"pipelines/{name}.sql", text, lakes)
         assert read.script is not None, read.faults
         return read.script
@@ -57,18 +59,20 @@ class Shop:
             asked = BackfillRequest(target=name, at=NOON, keys=keys, only=True)
             plan = plan_backfill(project, asked, self.store, lambda _: None).plan
         else:
-            request = Request(target=name, fire_time=NOON, partition=(*keys, DAY)[0], only=True)
+            key = (*keys, DAY)[0] if self.header == DAILY else None
+            request = Request(target=name, fire_time=NOON, partition=key, only=True)
             plan = build_plan(project, request, self.store)
         result = run_plan(plan, self.bench.engine, self.store, lambda: datetime.now(UTC))
         assert result.status == "succeeded", result.steps[0].record.error
 
-    def stale(self, *names: str, keys: tuple[str, ...] = (DAY,)) -> list[str]:
+    def stale(self, *names: str, keys: tuple[str | None, ...] = (DAY,)) -> list[str | None]:
         """Those of which a key is stale; of one of them, its keys."""
         project = self.project()
         reads = ReadColumns(build_graph(project.scripts), lineage_of)
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[str | None]] = {}
         for name in names:
             script = project.script(name)
             assert script is not None
-            found[name] = list(stale_keys(script, keys, self.store, reads))
+            asked = keys if self.header == DAILY else (None,)
+            found[name] = list(stale_keys(script, asked, self.store, reads))
         return found[names[0]] if len(names) == 1 else [n for n in names if found[n]]

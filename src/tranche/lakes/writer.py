@@ -455,7 +455,8 @@ class SliceWriter:
 
     def seen_then(self, held: Materialization) -> Seen | None:
         """What the slice was; None if that cannot be told any more."""
-        if held.snapshot is None or not self.stored.has(held.snapshot):
+        # A table that was made anew may count its snapshots from the first one on again.
+        if self.base is None or held.snapshot is None or not self.stored.has(held.snapshot):
             return None
         then = self.stored.rows(held.snapshot)
         if (PARTITION_COLUMN in then.columns) != self.target.sliced:

@@ -389,7 +389,7 @@ class Attempts:
             ledger.published(
                 replace(entry, finished_at=at),
                 written if self.is_foremost(entry) else others,
-                before.get(entry.partition),
+                before.get(entry.partition) if self.is_foremost(entry) else None,
             )
             for entry in expected
         ]
