@@ -213,12 +213,12 @@ def _digest(rows: Sequence[Record]) -> str:
 
 
 def _columns(records: Sequence[Record]) -> Columns:
-    return (
-        tuple((name, type(value).__name__) for name, value in records[0].items()) if records else ()
-    )
+    first = records[0] if records else {}
+    return tuple((name, type(value).__name__) for name, value in first.items())
 
 
 def _as_rows(records: Sequence[Record], *, more: bool = False) -> Rows:
     names = tuple(records[0]) if records else ()
-    columns = tuple((name, type(records[0][name]).__name__) for name in names)
-    return Rows(columns, tuple(tuple(record[name] for name in names) for record in records), more)
+    return Rows(
+        _columns(records), tuple(tuple(record[name] for name in names) for record in records), more
+    )
