@@ -12,6 +12,7 @@ from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.digest import ColumnDigests
 from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
@@ -61,6 +62,10 @@ class Work:
     parts: Mapping[str, Mapping[str | None, tuple[str, ...]]] = field(default_factory=dict)
     """By asset: the parts that keys of it were written to, of what it reads and of its own."""
 
+    read: tuple[frozenset[str], ...] = ()
+    """The sets of columns that other scripts read of what it makes, in lower case. Where the rows
+    are digested, each of these sets is too."""
+
     @property
     def compares(self) -> bool:
         """Whether it may matter that the rows are those of an earlier time."""
@@ -99,6 +104,7 @@ class WrittenKey:
     rows: int | None
     digest: str | None = None
     changed: bool = True
+    column_digests: ColumnDigests = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +115,7 @@ class Written:
     """How many the slice has."""
     snapshot: str | None = None
     digest: str | None = None
+    column_digests: ColumnDigests = field(default_factory=dict)
     changed: bool = True
     """Whether there was anything to publish; if not, all is as it was."""
     committed_at: datetime | None = None

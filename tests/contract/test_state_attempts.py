@@ -206,6 +206,7 @@ class TestStaged:
             an_entry("m1", "it's", attempt="a1", ordinal=NOON, rows=2**40),
             an_entry("m2", None, attempt="a1", inputs=(Input(asset=OTHER, snapshot="s0"),)),
             an_entry("m5", "k5", attempt="a1", provisional=True),
+            an_entry("m6", "k6", attempt="a1", column_digests={"s": ("c-1", "snapshot 7")}),
             a_failure("m3", partition="🦆", attempt="a1"),
             an_entry("m4", "k4", attempt="a1", tests=(DataTestResult(test="t", severity="warn"),)),
         )

@@ -271,6 +271,7 @@ class TestLedger:
         entry = an_entry(
             ordinal=NOON,
             rows=2**40,
+            column_digests={"s1": ("c-1",), "s2": ("c-2", "snapshot 7")},
             inputs=(
                 Input(asset="lake://main/raw", partition="it's", materialization="m0"),
                 Input(asset="lake://main/raw", partition=None, snapshot="s0"),
@@ -280,6 +281,7 @@ class TestLedger:
         record(store, entry)
         assert store.materialization("m1") == entry
         assert store.materializations(ORDERS, "2026-05-16", limit=5) == (entry,)
+        assert store.entries(["m1"]) == (entry,)
 
     def test_what_is_unknown_is_none(self, store: StateStore) -> None:
         assert store.materialization("m1") is None

@@ -6,6 +6,7 @@ What `docs/formats.md` says is what is found here: `TRANCHE_WRITE=1` writes it a
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,8 @@ from tranche.ports import Upkeep
 from tranche.run.attempts import StepResult
 from tranche.run.runner import RunResult, run_plan
 from tranche.testing import MemoryStore
+
+from .shop import Shop
 
 if TYPE_CHECKING:
     from .conftest import Bench
@@ -283,6 +286,49 @@ def copied(bench: Bench, store: MemoryStore, source: LakeTable, table: LakeTable
     project = Project(settings=bench.engine._settings, scripts=())
     plan = copy_plan(project, source, table, datetime.now(UTC))
     return run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+
+
+PAIRS = "SELECT * FROM VALUES (1, 'a', '{}'), (2, 'b', 'y') AS v(id, name, note)"
+READERS = {"names": "SELECT name FROM @up", "notes": "SELECT note FROM @up"}
+
+
+@pytest.mark.parametrize(
+    ("lake", "unit"),
+    [
+        ("delta", "partition"),
+        ("parquet", "partition"),
+        pytest.param("delta", "whole table", marks=pytest.mark.slow),
+        pytest.param("parquet", "whole table", marks=pytest.mark.slow),
+    ],
+)
+def test_readers_of_other_columns_are_not_stale(bench: Bench, lake: str, unit: str) -> None:
+    bench.lake = lake
+    shop = Shop(bench, up=PAIRS.format("x"), **READERS)
+    if unit == "whole table":
+        shop.header = "-- pipeline\n"
+    for name in shop.queries:
+        shop.run(name)
+    shop.run("up", PAIRS.format("z"))
+    # What a Parquet table was like before cannot be read any more, so that all counts as new.
+    assert shop.stale(*READERS) == ["notes"] if lake == "delta" else list(READERS)
+    for name in READERS:
+        shop.run(name)
+    shop.words["up"] = " on_schema_change=sync"
+    shop.run("up", f"SELECT *, id + 1 AS more FROM ({PAIRS.format('w')})")
+    assert shop.stale(*READERS) == ["notes"]
+    shop.run("up", f"SELECT id, upper(name) AS name, note, id AS more FROM ({PAIRS.format('w')})")
+    assert shop.stale(*READERS) == ["names", "notes"]
+
+
+def test_a_table_that_was_made_anew_has_other_rows(bench: Bench) -> None:
+    bench.lake = "delta"
+    shop = Shop(bench, up=PAIRS.format("x"), **READERS)
+    for name in shop.queries:
+        shop.run(name)
+    # Its snapshots are counted from the first one on again.
+    shutil.rmtree(Path(bench.engine._settings.lakes["delta"].warehouse) / bench.schema / "up")
+    shop.run("up", PAIRS.format("z"))
+    assert shop.stale(*READERS) == list(READERS)
 
 
 VIEWED = """\

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
@@ -28,11 +30,17 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from tranche.model.digest import NO_ROWS, digest_text
+from tranche.model.digest import NO_ROWS, Seen, digest_text, set_id
 from tranche.script.binding import quoted_name
 
 _SPARE = 24
 """How many bits of a hash are left out, to have room for the sum."""
+
+
+Sets: TypeAlias = Mapping[str, StructType]
+"""Some of the columns, by the id of their set."""
+
+_SET = "sum of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,50 +48,92 @@ class Watch:
     """What an action will have seen of a frame's rows."""
 
     observation: Observation
-    columns: int
-    """Stands for the names of the columns, and for what kind of values they have."""
+    columns: StructType
+    sets: Sets = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
         return int(self.observation.get["rows"])
 
     @property
-    def digest(self) -> str | None:
-        """None if it could not be told."""
-        return _digest(self.rows, self.observation.get["sum"], self.columns)
+    def seen(self) -> Seen:
+        return _seen(self.observation.get, self.columns, self.sets)
 
 
-def watched(frame: DataFrame, columns: StructType) -> tuple[DataFrame, Watch]:
+def watched(
+    frame: DataFrame, columns: StructType, sets: Sets | None = None
+) -> tuple[DataFrame, Watch]:
     """The frame, and the digest of these columns once an action has gone over its rows.
 
     One sum, since Spark works out the hash anew for each. The upper 40 bits of a hash are a number
     around zero, so that a sum of them stays small however many rows there are; only that of many
-    millions of equal rows overflows, and then there is no digest.
+    millions of equal rows overflows, and then there is no digest. Each set of columns is a sum more.
     """
     observation = Observation()
-    return frame.observe(observation, *_sums(columns)), Watch(observation, _columns(columns))
+    seen = frame.observe(observation, *_sums(columns, sets or {}))
+    return seen, Watch(observation, columns, sets or {})
 
 
-def digest_of(frame: DataFrame, columns: StructType) -> str | None:
+def digest_of(frame: DataFrame, columns: StructType, sets: Sets | None = None) -> Seen:
     """The same for rows that are there; it goes over them."""
-    (found,) = frame.agg(*_sums(columns)).collect()
-    return _digest(found["rows"], found["sum"], _columns(columns))
+    (found,) = frame.agg(*_sums(columns, sets or {})).collect()
+    return _seen(found.asDict(), columns, sets or {})
 
 
-def digests_of(frame: DataFrame, columns: StructType, by: str) -> dict[str, str | None]:
+def digests_of(
+    frame: DataFrame, columns: StructType, by: str, sets: Sets | None = None
+) -> dict[str, Seen]:
     """The same for each value of a column."""
-    found = frame.groupBy(by).agg(*_sums(columns)).collect()
-    names = _columns(columns)
-    return {row[by]: _digest(row["rows"], row["sum"], names) for row in found}
+    found = frame.groupBy(by).agg(*_sums(columns, sets or {})).collect()
+    return {row[by]: _seen(row.asDict(), columns, sets or {}) for row in found}
 
 
-def _sums(columns: StructType) -> tuple[Column, Column]:
+def sets_in(columns: StructType, read: Iterable[frozenset[str]], *, proper: bool = True) -> Sets:
+    """Those of the sets that these columns have; if proper, only those that leave one of them out.
+
+    What stands for all columns stands for a set of all of them, too.
+
+    >>> columns = StructType([StructField("A", LongType()), StructField("b", LongType())])
+    >>> read = [frozenset({"a"}), frozenset({"a", "b"}), frozenset({"c"}), frozenset()]
+    >>> [found.names for found in sets_in(columns, read).values()]
+    [['A'], []]
+    """
+    found: dict[str, StructType] = {}
+    for names in read:
+        fields = [field for field in columns if field.name.lower() in names]
+        there = {field.name.lower() for field in fields}
+        if there == names and (len(fields) < len(columns) or not proper):
+            found[set_id(names)] = StructType(fields)
+    return found
+
+
+def _sums(columns: StructType, sets: Sets) -> list[Column]:
+    return [
+        F.expr("count(1)").alias("rows"),
+        F.expr(_sum(columns)).alias("sum"),
+        *(F.expr(_sum(some)).alias(f"{_SET}{set_}") for set_, some in sets.items() if some),
+    ]
+
+
+def _sum(columns: StructType) -> str:
     values = ", ".join(_value(field.name, field.dataType) for field in _in_order(columns))
-    total = f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
-    return F.expr("count(1)").alias("rows"), F.expr(total).alias("sum")
+    return f"try_sum(shiftright(xxhash64({values}), {_SPARE}))"
+
+
+def _seen(found: Mapping[str, Any], columns: StructType, sets: Sets) -> Seen:
+    rows = int(found["rows"])
+    # Of no columns, there is nothing but how many rows they are.
+    sums = {set_: found[f"{_SET}{set_}"] if some else 0 for set_, some in sets.items()}
+    each = {set_: _digest(rows, sums[set_], _columns(some)) for set_, some in sets.items()}
+    return Seen(
+        rows,
+        _digest(rows, found["sum"], _columns(columns)),
+        {set_: digest for set_, digest in each.items() if digest is not None},
+    )
 
 
 def _columns(columns: StructType) -> int:
+    """Stands for the names of the columns, and for what kind of values they have."""
     kinds = (f"{field.name}\0{_kind(field.dataType)}" for field in _in_order(columns))
     return _number("\0".join(kinds))
 
@@ -93,8 +143,10 @@ def _in_order(columns: StructType) -> list[StructField]:
 
 
 def _digest(rows: int, total: int | None, columns: int) -> str | None:
+    if rows == 0:
+        return NO_ROWS
     if total is None:
-        return NO_ROWS if rows == 0 else None
+        return None
     return digest_text(rows, total + rows * columns)
 
 

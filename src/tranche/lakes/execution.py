@@ -32,6 +32,7 @@ from tranche.lakes.tuning import in_few_parts
 from tranche.lakes.under_test import UnderTest, expected_rows
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import LakeTable
+from tranche.model.digest import Digests
 from tranche.model.explanation import FilesView, SentStatement
 from tranche.model.project import Settings
 from tranche.model.rows import Rows
@@ -173,7 +174,7 @@ class Execution:
         self.writer = writer
         writer.standing, writer.known_keys = self.work.standing, self.known_digests()
         writer.latest = next(iter(self.work.past or ()), None)
-        writer.known = self.known_digest()
+        writer.known, writer.read = self.known_digest(), self.work.read
         writer.comparing = self.work.compares and writer.known is None and not self.step.is_range
         tests = self.step.script.annotations.data_tests
         around = UnderTest(self, writer.target)
@@ -191,15 +192,16 @@ class Execution:
             return replace(staged, key_tests=found)
         return replace(staged, tests=run_data_tests(candidate.rows, tests, around))
 
-    def known_digest(self) -> str | None:
-        """The digest of the rows, if the same script has made a slice of the same before."""
-        found = (entry.digest for entry in self.work.past or () if self.made_of_the_same(entry))
+    def known_digest(self) -> Digests | None:
+        """What stands for the rows, if the same script has made a slice of the same before."""
+        past = (entry for entry in self.work.past or () if entry.digest is not None)
+        found = (entry.digests for entry in past if self.made_of_the_same(entry))
         return next(found, None)
 
-    def known_digests(self) -> dict[str, str]:
+    def known_digests(self) -> dict[str, Digests]:
         """The same for the keys of a slice of several, each beside what it is now."""
         return {
-            key: entry.digest
+            key: entry.digests
             for key, entry in self.work.standing.items()
             if entry.digest is not None and self.made_of_the_same(entry)
         }

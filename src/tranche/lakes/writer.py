@@ -15,8 +15,8 @@ from pyspark.sql.types import StructType
 from tranche.errors import CommitLost, KeysFailed
 from tranche.lakes.columns import Fit, captured, check_columns, columns_to_be, fit
 from tranche.lakes.commit import Commit
-from tranche.lakes.comparing import unchanged_keys
-from tranche.lakes.digest import Watch, digest_of, watched
+from tranche.lakes.comparing import compared_keys
+from tranche.lakes.digest import Watch, digest_of, sets_in, watched
 from tranche.lakes.keys import REFUSAL, bad_key_slices, bad_keys
 from tranche.lakes.layout_fields import fitted_layout
 from tranche.lakes.meanwhile import Meanwhile
@@ -31,7 +31,7 @@ from tranche.lakes.table import (
     slice_condition,
 )
 from tranche.lakes.target import Target
-from tranche.model.digest import is_of_rows
+from tranche.model.digest import Digests, Seen, compared
 from tranche.model.layout import Transform
 from tranche.model.run import Materialization
 from tranche.model.strategy import PARTITION_COLUMN
@@ -85,14 +85,16 @@ class SliceWriter:
         """What the slice is now, with which they are compared."""
         self.standing: Mapping[str, Materialization] = {}
         """What the keys of a slice of several are now."""
-        self.known_keys: Mapping[str, str] = {}
+        self.known_keys: Mapping[str, Digests] = {}
         """The digests of those of them whose rows are known without looking."""
         self.key_rows: tuple[str, Mapping[str, int]] | None = None
         """How many rows each key had at a snapshot."""
         self.base: str | None = None
         """The snapshot that the table had before this wrote to it."""
-        self.known: str | None = None
-        """The digest of the rows, where it is known without looking at them."""
+        self.known: Digests | None = None
+        """The digests of the rows, where they are known without looking at them."""
+        self.read: tuple[frozenset[str], ...] = ()
+        """The sets of columns that are read of the slice, which are digested beside the rows."""
         self.watch: Watch | None = None
         self.unwatched = False
         """Whether the digest is wanted, and was not to be had on the way."""
@@ -299,7 +301,7 @@ class SliceWriter:
         self.watch = None
         if not self.comparing:
             return rows
-        seen, self.watch = watched(rows, columns)
+        seen, self.watch = watched(rows, columns, sets_in(columns, self.read))
         return seen
 
     def with_key(self, rows: DataFrame) -> DataFrame:
@@ -398,11 +400,13 @@ class SliceWriter:
                 columns=self.columns(),
                 keys=keys,
             )
+        digests = self.known or self.digests(commit)
         return Written(
             rows=self.rows_of(snapshot, commit),
             snapshot=snapshot,
             committed_at=at,
-            digest=self.known or self.digest(commit),
+            digest=digests.rows,
+            column_digests=digests.columns,
             columns=self.columns(),
         )
 
@@ -416,39 +420,52 @@ class SliceWriter:
         if rows is None:
             counted = self.current_slice().groupBy(PARTITION_COLUMN).count().collect()
             rows = {row[0]: int(row[1]) for row in counted}
-        same = dict(self.known_keys)
+        found = dict(self.known_keys)
         if changed and snapshot is not None and self.base is not None:
-            others = {key: each for key, each in self.standing.items() if key not in same}
-            same |= unchanged_keys(self.stored, others, rows, before=self.base, after=snapshot)
+            others = {key: each for key, each in self.standing.items() if key not in found}
+            found |= compared_keys(
+                self.stored, others, rows, before=self.base, after=snapshot, read=self.read
+            )
         return {
-            key: WrittenKey(rows.get(key, 0), same.get(key), changed and key not in same)
+            key: self.written_key(key, rows.get(key, 0), found.get(key, Digests()), changed)
             for key in self.target.keys
         }
 
-    def digest(self, commit: Snapshot) -> str | None:
+    def written_key(self, key: str, rows: int, digests: Digests, changed: bool) -> WrittenKey:
+        held = self.standing.get(key)
+        same = held is not None and held.digest is not None and held.digest == digests.rows
+        return WrittenKey(rows, digests.rows, changed and not same, digests.columns)
+
+    def digests(self, commit: Snapshot) -> Digests:
+        """What stands for the rows, as far as somebody wants to know."""
+        seen = self.seen_now(commit)
+        if seen is None:
+            return Digests()
+        held = self.latest
+        if held is None:
+            return compared(seen, Digests(), None, lambda: None)
+        return compared(seen, held.digests, held.rows, lambda: self.seen_then(held))
+
+    def seen_now(self, commit: Snapshot) -> Seen | None:
         if self.unwatched:
-            rows = self.only_slice(self.stored.rows(commit.id))
-            return digest_of(rows, rows.schema)
+            return self.gone_over(self.stored.rows(commit.id))
         watch = self.watch
         # A task that ran twice was counted twice; the table counts what it holds.
-        if watch is None or watch.rows != commit.count(ADDED):
-            return None
-        held = self.latest
-        if held is None or held.digest is None or is_of_rows(held.digest):
-            return watch.digest
-        # It was written when there was nothing to compare with.
-        same = held.rows == watch.rows and self.digest_then(held) == watch.digest
-        return held.digest if same else watch.digest
+        return None if watch is None or watch.rows != commit.count(ADDED) else watch.seen
 
-    def digest_then(self, held: Materialization) -> str | None:
-        """The digest of what the slice was; None if that cannot be told any more."""
-        if held.snapshot is None or not self.stored.has(held.snapshot):
+    def seen_then(self, held: Materialization) -> Seen | None:
+        """What the slice was; None if that cannot be told any more."""
+        # A table that was made anew may count its snapshots from the first one on again.
+        if self.base is None or held.snapshot is None or not self.stored.has(held.snapshot):
             return None
         then = self.stored.rows(held.snapshot)
         if (PARTITION_COLUMN in then.columns) != self.target.sliced:
             return None
-        rows = self.only_slice(then)
-        return digest_of(rows, rows.schema)
+        return self.gone_over(then, proper=False)
+
+    def gone_over(self, table: DataFrame, *, proper: bool = True) -> Seen:
+        rows = self.only_slice(table)
+        return digest_of(rows, rows.schema, sets_in(rows.schema, self.read, proper=proper))
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         return captured(self.fit.rows.schema, self.managed)

@@ -71,6 +71,8 @@ class Step:
     """What the payload has for parameters of its function."""
     pinned: tuple[Input, ...] = ()
     """What it reads as an earlier run did, not as it is when the step starts."""
+    pinned_at: datetime | None = None
+    """When that run read it."""
     restores: str | None = None
     """The snapshot that its asset goes back to; the script does not run then."""
     copies: AssetUri | None = None
@@ -135,3 +137,5 @@ class Plan:
     warnings: tuple[str, ...] = ()
     made_at: datetime | None = None
     """When it was made, as far as that is known."""
+    scripts: tuple[Script, ...] = ()
+    """All scripts of the project, some of which read what the steps make."""

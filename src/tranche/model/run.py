@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from tranche.model.data_test import DataTestResult
+from tranche.model.digest import ColumnDigests, Digests
 
 RunStatus: TypeAlias = Literal["running", "succeeded", "failed", "cancelled"]
 StepStatus: TypeAlias = Literal["waiting", "running", "succeeded", "failed", "skipped", "cancelled"]
@@ -107,9 +108,13 @@ class Materialization:
     attempt: str
     fingerprint: str
     started_at: datetime
+    """What it is made of was read then or later: of a slice that was there before and came back,
+    it is when it was made."""
     finished_at: datetime
     rows: int | None = None
     digest: str | None = None
+    column_digests: ColumnDigests = field(default_factory=dict)
+    """What stands for the sets of columns that other scripts read, where somebody went over them."""
     snapshot: str | None = None
     inputs: tuple[Input, ...] = ()
     tests: tuple[DataTestResult, ...] = ()
@@ -118,6 +123,10 @@ class Materialization:
     """How long it took; of a job for several keys, its share."""
     provisional: bool = False
     """Whether it was built without something that a link with a deadline had waited for."""
+
+    @property
+    def digests(self) -> Digests:
+        return Digests(self.digest, self.column_digests)
 
 
 @dataclass(frozen=True, slots=True)

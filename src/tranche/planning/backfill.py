@@ -24,9 +24,11 @@ from tranche.planning.any_keys import with_any_keys
 from tranche.planning.arguments import Arguments, check_arguments
 from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
+from tranche.planning.lineage import Read
 from tranche.planning.links import Link, Links
 from tranche.planning.plan import Separates
 from tranche.planning.provisional import Provisional
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.stale import stale_keys
 from tranche.planning.targets import find_target
 from tranche.planning.universe import asked_keys, in_order, inside, with_lookback
@@ -41,8 +43,12 @@ def plan_backfill(
     separates: Separates,
     *,
     agreed: bool = False,
+    read: Read | None = None,
 ) -> BackfillPlan:
-    """The work list, and the steps that it becomes; `agreed` allows more keys than are likely."""
+    """The work list, and the steps that it becomes; `agreed` allows more keys than are likely.
+
+    `read` tells what comes from which column; without it, every column makes keys stale.
+    """
     graph = build_graph(project.scripts)
     scripts = find_scripts(project, graph, request)
     job = scripts[0].job
@@ -51,7 +57,7 @@ def plan_backfill(
         scripts = [graph.scripts[script.name] for script in scripts]
     rule = rule_of(scripts[0])
     asked, warnings = asked_keys(rule, request, agreed=agreed)
-    planner = BackfillPlanner(graph, request, state, separates)
+    planner = BackfillPlanner(graph, request, state, separates, read)
     taken = {key for script in scripts for key in _taken(script, asked, request, state)}
     if taken:
         asked = [key for key in asked if key not in taken]
@@ -158,8 +164,10 @@ class BackfillPlanner:
         request: BackfillRequest,
         state: StateReader,
         separates: Separates,
+        read: Read | None = None,
     ) -> None:
         self.graph = graph
+        self.reads = None if read is None else ReadColumns(graph, read)
         self.request = request
         self.state = state
         self.separates = separates
@@ -196,7 +204,11 @@ class BackfillPlanner:
             asset=asset,
             standing=standing,
             keys=tuple(keys),
-            plan=Plan(request=asked_for, steps=tuple(self.steps)),
+            plan=Plan(
+                request=asked_for,
+                steps=tuple(self.steps),
+                scripts=tuple(self.graph.scripts.values()),
+            ),
             jobs=tuple(self.jobs),
             stale=self.reasons,
             warnings=(*warnings, *self.warnings),
@@ -221,7 +233,7 @@ class BackfillPlanner:
         known = {key: _why(states.get(key)) for key in keys}
         if self.request.stale:
             done = [key for key, why in known.items() if why == "succeeded"]
-            reasons = stale_keys(script, done, self.state)
+            reasons = stale_keys(script, done, self.state, self.reads)
             self.reasons[asset] = reasons
             known |= dict.fromkeys(reasons, "stale")
         return known

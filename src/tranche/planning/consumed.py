@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from tranche.model.plan import SliceKey
 from tranche.model.run import Materialization
 from tranche.model.script import Script
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.stale import stale_keys
 from tranche.ports import StateReader
 
@@ -15,7 +16,12 @@ Consumed: TypeAlias = Literal["same", "rewritten"]
 """Whether what a key was made of has the rows that it had, or others."""
 
 
-def consumed(script: Script, keys: Sequence[SliceKey], state: StateReader) -> dict[str, Consumed]:
+def consumed(
+    script: Script,
+    keys: Sequence[SliceKey],
+    state: StateReader,
+    reads: ReadColumns | None = None,
+) -> dict[str, Consumed]:
     """Keys that were built of all that they need, and what has become of that since.
 
     Those have succeeded, the script is still the same, and no upstream key that they need has come
@@ -31,7 +37,7 @@ def consumed(script: Script, keys: Sequence[SliceKey], state: StateReader) -> di
         if known.materialization is not None and known.fingerprint == script.fingerprint
     }
     entries = {ids[entry.id]: entry for entry in state.entries(list(ids))}
-    stale = stale_keys(script, list(entries), state)
+    stale = stale_keys(script, list(entries), state, reads)
     needed = {key: needed[key] for key in entries}
     there = _there({(str(i.asset), i.partition) for k in needed.values() for i in k.inputs}, state)
     found: dict[str, Consumed] = {}

@@ -64,7 +64,7 @@ def given_plan(
     ordinal = rule.ordinal(key) if rule is not None and key is not None else None
     step = Step(position=0, script=script, slice=(SliceKey(partition=key, ordinal=ordinal),))
     request = Request(target=str(table), fire_time=fire_time, partition=key)
-    return Plan(request=request, steps=(step,))
+    return Plan(request=request, steps=(step,), scripts=project.scripts)
 
 
 def rollback_plan(project: Project, table: LakeTable, snapshot: str, fire_time: datetime) -> Plan:

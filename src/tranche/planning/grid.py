@@ -21,6 +21,7 @@ from tranche.model.script import Script
 from tranche.planning.active import active_keys
 from tranche.planning.board import LETTERS, Board, Standing, around, split_key, whole_key
 from tranche.planning.deadlines import has_deadline
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.stale import stale_keys
 from tranche.planning.universe import check_order, is_key, last_complete
 from tranche.ports import StateReader
@@ -137,12 +138,14 @@ def grid_of(
     end: str | None = None,
     whole: bool = False,
     stale: bool = True,
+    reads: ReadColumns | None = None,
 ) -> Grid | None:
     """The keys from `start` to `end`: those of the partitioning, or that the ledger knows of.
 
     `whole` shows as many of them as can be shown, and without `stale` keys that are stale or
-    provisional just succeeded. None if they have no time. Of several dimensions, there is a stretch of time for each of what the
-    others have together.
+    provisional just succeeded; `reads` tells which columns scripts read, so that only these make
+    keys stale. None if they have no time. Of several dimensions, there is a stretch of time for
+    each of what the others have together.
     """
     times = time_of(rule)
     if times is None:
@@ -182,7 +185,7 @@ def grid_of(
         done = list(board.standing_at("succeeded"))
         board.mark(_provisional(script, done, state), "provisional")
         # A key that is both waits for somebody, and not for what comes late by itself.
-        board.mark(stale_keys(script, done, state), "stale")
+        board.mark(stale_keys(script, done, state, reads), "stale")
     active = active_keys(asset, state)
     if None in active:
         board.mark_all("running")
@@ -222,7 +225,10 @@ def _lines(board: Board) -> Iterator[Line]:
 
 
 def standings_of(
-    script: Script | None, known: Sequence[PartitionState], state: StateReader
+    script: Script | None,
+    known: Sequence[PartitionState],
+    state: StateReader,
+    reads: ReadColumns | None = None,
 ) -> dict[str | None, Standing]:
     """Where some keys of an asset stand, whatever kind of keys they are."""
     if not known:
@@ -232,7 +238,7 @@ def standings_of(
     found |= {each.partition: "provisional" for each in done if each.provisional}
     if script is not None:
         keys = [each.partition for each in done]
-        found |= dict.fromkeys(stale_keys(script, keys, state), "stale")
+        found |= dict.fromkeys(stale_keys(script, keys, state, reads), "stale")
     active = active_keys(known[0].asset, state)
     return {
         key: "running" if key in active or None in active else standing

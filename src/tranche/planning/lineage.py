@@ -10,12 +10,10 @@ from tranche.model.asset import AssetUri
 from tranche.model.columns import Columns
 from tranche.model.lineage import (
     ColumnLineage,
-    ColumnsRead,
     Kind,
     Origin,
     ScriptLineage,
     SourceColumn,
-    columns_read,
 )
 from tranche.model.script import Script
 from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, History
@@ -52,22 +50,6 @@ class ProjectLineage:
             if at.name not in self._known:
                 self._known[at.name] = self._worked_out(at)
         return self._known[script.name]
-
-    def reads(self, script: Script) -> ColumnsRead | None:
-        """The columns of each upstream asset that a script's rows depend on, as its text says; None
-        if that is not certain. Of the current rows of a history, it is the history that is read."""
-        self.of(script)
-        read = columns_read(self._read(script, self.columns_of))
-        if read is None:
-            return None
-        found: dict[AssetUri, frozenset[str] | None] = {}
-        for asset, names in read.items():
-            whole = self.whole(asset)
-            also = frozenset[str]() if whole == asset else frozenset(HISTORY_COLUMNS)
-            before = found.get(whole, frozenset[str]())
-            both = None if names is None or before is None else before | names | also
-            found[whole] = both
-        return found
 
     def columns_of(self, asset: AssetUri) -> Columns | None:
         """The columns of an asset with their types, as its script makes them, or as they were

@@ -65,7 +65,12 @@ def build_plan(
     if planner.rejected and (len(roots) == 1 or all(step.verdict != "run" for step in steps)):
         raise planner.rejected[0]
     _check_request(request, steps)
-    return Plan(request=request, steps=tuple(steps), warnings=tuple(planner.warnings))
+    return Plan(
+        request=request,
+        steps=tuple(steps),
+        warnings=tuple(planner.warnings),
+        scripts=project.scripts,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def repeat_plan(project: Project, run: str, state: StateReader) -> Plan:
         )
         for step in kept
     )
-    return Plan(request=request, steps=steps, warnings=(*plan.warnings, *warnings))
+    return replace(plan, request=request, steps=steps, warnings=(*plan.warnings, *warnings))
 
 
 def _check(project: Project, past: Run, steps: Sequence[StepRecord]) -> None:
@@ -103,7 +103,8 @@ def _as_then(
         return step
     if entry.fingerprint != step.script.fingerprint:
         warnings.append(f"{step.script.path} has changed since the run {past.id}")
-    return replace(step, pinned=tuple(given for given in entry.inputs if given.snapshot))
+    pinned = tuple(given for given in entry.inputs if given.snapshot)
+    return replace(step, pinned=pinned, pinned_at=entry.started_at if pinned else None)
 
 
 def _entry(step: Step, past: Run, state: StateReader) -> Materialization | None:

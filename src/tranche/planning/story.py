@@ -19,6 +19,7 @@ from tranche.planning.graph import Graph
 from tranche.planning.key_verdict import show_violations, verdict_on
 from tranche.planning.links import Links
 from tranche.planning.needs import Needs
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.scheduled import Moves, Schedule
 from tranche.planning.stale import stale_keys
 from tranche.planning.waiting import Arrivals
@@ -40,13 +41,17 @@ def story(
     moves: Moves,
     *,
     hindrance: str | None = None,
+    reads: ReadColumns | None = None,
 ) -> Story:
     """All that is known of a key of a script, and what that comes to.
 
-    `hindrance` is why a run of it would fail, whatever the store knows.
+    `hindrance` is why a run of it would fail, whatever the store knows. `reads` tells which columns
+    scripts read; without it, every column counts.
     """
     needs = Needs(script, key, Links(graph), Arrivals(graph, state, {}))
-    facts = _Asking(script, key, state).facts(needs, tuple(_schedules(script, key, now, moves)))
+    facts = _Asking(script, key, state, reads).facts(
+        needs, tuple(_schedules(script, key, now, moves))
+    )
     return Story(
         label=script.label,
         partition=key,
@@ -59,7 +64,10 @@ def story(
 class _Asking:
     """What is asked of the store about a key."""
 
-    def __init__(self, script: Script, key: str | None, state: StoryReader) -> None:
+    def __init__(
+        self, script: Script, key: str | None, state: StoryReader, reads: ReadColumns | None
+    ) -> None:
+        self.reads = reads
         self.script = script
         self.key = key
         self.state = state
@@ -99,7 +107,7 @@ class _Asking:
         return next(known, None) or next(iter(self.state.entries([id])), None)
 
     def stale(self) -> str | None:
-        return stale_keys(self.script, [self.key], self.state).get(self.key)
+        return stale_keys(self.script, [self.key], self.state, self.reads).get(self.key)
 
     def working(self, pending: Pending | None) -> Working | None:
         """Who has claimed the key, or all of them; else the run that it was given to."""

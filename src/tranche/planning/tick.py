@@ -18,9 +18,12 @@ from tranche.planning.consumed import consumed
 from tranche.planning.deadlines import deadline_of, has_deadline
 from tranche.planning.firing import due, schedules_of
 from tranche.planning.graph import build_graph
+from tranche.planning.lineage import Read
 from tranche.planning.links import Link, SourceLink
 from tranche.planning.provisional import Provisional
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.scheduled import Moves
+from tranche.planning.stale import Differences
 from tranche.planning.targets import PIPELINES
 from tranche.planning.universe import is_key
 from tranche.planning.waiting import UNTIL, Arrivals
@@ -38,8 +41,10 @@ MOST_PROVISIONAL = 100_000
 class Triggers:
     """What asks for runs in a project."""
 
-    def __init__(self, project: Project, moves: Moves) -> None:
+    def __init__(self, project: Project, moves: Moves, read: Read | None = None) -> None:
+        """`read` tells what comes from which column; without it, every column counts."""
         self.graph = build_graph(project.scripts)
+        self.reads = None if read is None else ReadColumns(self.graph, read)
         self.consumers = Consumers(self.graph)
         self.moves = moves
         self.scripts = {script.label: script for script in project.scripts}
@@ -104,6 +109,7 @@ class _Turn:
         self.steps: dict[str, dict[tuple[str, str | None], str]] = {}
         """How the steps of runs stand that have one key."""
         self.more = False
+        self.differences = Differences(ledger, triggers.reads)
 
     def fire(self) -> None:
         """What the schedules ask for."""
@@ -182,13 +188,12 @@ class _Turn:
         ids = [entry.id for entry in log]
         if event.materialization not in ids:
             return False
-        earlier = log[ids.index(event.materialization) + 1 :]
+        place = ids.index(event.materialization)
+        earlier = (entry for entry in log[place + 1 :] if entry.finished_at <= built.started_at)
         before = next((entry for entry in earlier if entry.status == "succeeded"), None)
-        return (
-            before is not None
-            and before.digest == event.digest
-            and before.finished_at <= built.started_at
-        )
+        if before is None:
+            return False
+        return not self.differences.between(script, built.started_at, before, log[place])
 
     def refresh(self) -> None:
         """Asks for keys that have run without what feeds every key, and have it now."""
@@ -298,7 +303,7 @@ class _Turn:
             # Its partitioning may have been another one when they were asked for.
             fit = [key for key in several if rule is not None and is_key(rule, key)]
             slice_ = [links.slice_key(script, key) for key in fit]
-            built = consumed(script, slice_, self.ledger)
+            built = consumed(script, slice_, self.ledger, self.triggers.reads)
             complete = self.complete(script, list(built))
             for key, how in built.items():
                 asked_by = self.rows[consumer, key].asked_by

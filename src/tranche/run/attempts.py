@@ -33,7 +33,8 @@ from tranche.model.run import (
     StepStatus,
 )
 from tranche.model.script import Retry
-from tranche.model.strategy import History
+from tranche.model.strategy import History, Replace
+from tranche.planning.read_columns import ReadColumns
 from tranche.ports import Clock, Engine, Staged, StateStore, Trial, Work, Written
 from tranche.run import ledger
 from tranche.run.ids import new_id
@@ -111,6 +112,8 @@ class Attempts:
     """Asked, while it only waits, whether to give up."""
     rows: object = None
     """A frame of the engine's own, where no script says what to write."""
+    reads: ReadColumns | None = None
+    """What scripts read of what is made here; None if nobody knows."""
     part: str = ""
     """Which of the keys of a step this tries, where they are not all of them."""
     tried_before: int = 0
@@ -237,14 +240,16 @@ class Attempts:
         return (None,) if whole or self.step.is_of_table else self.step.keys
 
     def attempt(self, attempt: Attempt) -> StepResult:
+        past, standing = ledger.past(self.step, self.store), ledger.standing(self.step, self.store)
         work = Work(
             step=self.step,
             attempt=attempt,
             fire_time=self.fire_time,
             rows=self.rows,
-            past=ledger.past(self.step, self.store),
-            standing=ledger.standing(self.step, self.store),
+            past=past,
+            standing=standing,
             parts=ledger.parts(self.step, self.store),
+            read=self.read() if past or standing else (),
         )
         result: StepResult | None = None
         try:
@@ -256,6 +261,14 @@ class Attempts:
             # It is published and recorded; only what lay beside the table could not be removed.
             return replace(result, warnings=(*result.warnings, f"{_what(self.step)}: {error}"))
         return result
+
+    def read(self) -> tuple[frozenset[str], ...]:
+        """The sets of columns that other scripts read, of rows that are compared with others."""
+        made = self.step.script.annotations.materialize
+        replaces = made is not None and isinstance(made.strategy, Replace)
+        if self.reads is None or made is None or not replaces or not self.step.is_read:
+            return ()
+        return self.reads.sets(made.asset, self.store)
 
     def tried(self, trial: Trial, attempt: Attempt) -> StepResult:
         inputs = ledger.pinned_inputs(self.step, self.store)
@@ -369,18 +382,14 @@ class Attempts:
         self, attempt: Attempt, written: Written, expected: Sequence[Materialization]
     ) -> StepResult:
         at = self.clock()
-        before = (
-            self.store.standing(expected[0].asset, [entry.partition for entry in expected])
-            if expected
-            else {}
-        )
+        before = ledger.unchanged(expected, written, self.store)
         # What else the code has written has no rows and no snapshot that anybody knows.
         others = Written(digest=written.digest)
         entries = [
             ledger.published(
                 replace(entry, finished_at=at),
                 written if self.is_foremost(entry) else others,
-                before.get(entry.partition),
+                before.get(entry.partition) if self.is_foremost(entry) else None,
             )
             for entry in expected
         ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
 from tranche.model.data_test import DataTestResult
-from tranche.model.digest import digest_of_snapshot
+from tranche.model.digest import Digests, digest_of_snapshot
 from tranche.model.plan import InputKey, Step
-from tranche.model.run import Attempt, Input, KeyParts, Materialization, Outcome, PartitionState
+from tranche.model.run import Attempt, Input, KeyParts, Materialization, Outcome
 from tranche.model.script import Script
 from tranche.ports import Restored, Staged, StateReader, Written, WrittenKey
 from tranche.run.ids import new_id
@@ -69,8 +69,10 @@ def _restored(
     return replace(
         restored,
         ordinal=found.ordinal,
+        started_at=found.started_at,
         fingerprint=found.fingerprint,
         digest=found.digest,
+        column_digests=found.column_digests,
         inputs=found.inputs,
         tests=found.tests,
         provisional=found.provisional,
@@ -92,8 +94,10 @@ def _copied(
     return replace(
         copied,
         ordinal=found.ordinal,
+        started_at=found.started_at,
         fingerprint=found.fingerprint,
         digest=found.digest,
+        column_digests=found.column_digests,
         inputs=found.inputs,
         tests=found.tests,
         provisional=found.provisional,
@@ -123,7 +127,7 @@ def entries_of(
             run=attempt.run,
             attempt=attempt.id,
             fingerprint=step.script.fingerprint,
-            started_at=attempt.started_at,
+            started_at=step.pinned_at or attempt.started_at,
             finished_at=at,
             inputs=(inputs or {}).get(key.partition, ()),
             tests=tests_of(staged, key.partition),
@@ -154,28 +158,41 @@ def tests_of(staged: Staged | None, key: str | None) -> tuple[DataTestResult, ..
     return staged.tests
 
 
+def unchanged(
+    entries: Sequence[Materialization], written: Written, state: StateReader
+) -> Mapping[str | None, Materialization]:
+    """What the keys are whose rows stayed as they were, although a step has run."""
+    keys = [entry.partition for entry in entries if not _of(entry, written).changed]
+    if not keys:
+        return {}
+    found = state.standing(entries[0].asset, keys)
+    ids = [each.materialization for each in found.values() if each.materialization is not None]
+    return {entry.partition: entry for entry in state.entries(ids)}
+
+
 def published(
-    entry: Materialization, written: Written, before: PartitionState | None
+    entry: Materialization, written: Written, before: Materialization | None
 ) -> Materialization:
-    """The entry once its slice can be seen; `before` is where its key stood."""
-    each = written.keys.get(entry.partition) if entry.partition is not None else None
-    rows = written.rows if each is None else each.rows
+    """The entry once its slice can be seen; `before` is what its key was, if nothing has changed."""
+    each = _of(entry, written)
+    digests = Digests(each.digest, each.column_digests) if before is None else before.digests
+    if entry.digest is not None:
+        digests = entry.digests
     return replace(
         entry,
         # What readers see is the commit that came last, whoever recorded it last.
         finished_at=written.committed_at or entry.finished_at,
-        rows=rows if entry.rows is None else entry.rows,
+        rows=each.rows if entry.rows is None else entry.rows,
         snapshot=written.snapshot,
-        digest=entry.digest or _digest(written, each, before),
+        digest=digests.rows or digest_of_snapshot(written.snapshot),
+        column_digests=digests.columns,
     )
 
 
-def _digest(written: Written, each: WrittenKey | None, before: PartitionState | None) -> str | None:
-    digest = written.digest if each is None else each.digest
-    changed = written.changed if each is None else each.changed
-    if not changed and before is not None and before.materialization is not None:
-        digest = before.digest
-    return digest or digest_of_snapshot(written.snapshot)
+def _of(entry: Materialization, written: Written) -> Written | WrittenKey:
+    """What was written of the key of an entry."""
+    each = written.keys.get(entry.partition) if entry.partition is not None else None
+    return written if each is None else each
 
 
 def past(step: Step, state: StateReader) -> tuple[Materialization, ...]:

@@ -121,10 +121,8 @@ class _Reconciliation:
         done = replace(
             step, status="succeeded", rows=written.rows, snapshot=written.snapshot, finished_at=at
         )
-        found = []
-        for entry in entries:
-            before = self.store.partition(entry.asset, entry.partition)
-            found.append(ledger.published(entry, written, before))
+        before = ledger.unchanged(entries, written, self.store)
+        found = [ledger.published(entry, written, before.get(entry.partition)) for entry in entries]
         insist(
             lambda: self.store.finish_step(
                 done,

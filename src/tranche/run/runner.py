@@ -16,6 +16,8 @@ from tranche.model.pending import Reserved
 from tranche.model.plan import InputKey, Plan, Step
 from tranche.model.run import Run, RunStatus, StepRecord
 from tranche.planning.consumed import consumed
+from tranche.planning.graph import build_graph
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.reserving import reserved
 from tranche.ports import Clock, Engine, StateStore
 from tranche.run.attempts import Attempts, KeyOutcome, StepResult, unforeseen
@@ -25,6 +27,7 @@ from tranche.run.news import News, StepFinished, StepStarted, Tell, begun, named
 from tranche.run.ranges import Ranges
 from tranche.run.reconcile import NotRecovered, reconcile
 from tranche.run.recording import insist
+from tranche.script.lineages import lineage_of
 
 _LOOK = 0.2
 """Seconds between looks at whether somebody wants the run to stop."""
@@ -141,6 +144,7 @@ class _Runner:
         self.interrupts = Interrupts()
         self.unforeseen: list[Exception] = []
         self.warnings: list[str] = []
+        self.reads = ReadColumns(build_graph(plan.scripts), lineage_of) if plan.scripts else None
 
     def run(self, rows: Mapping[int, object], given: Mapping[Reserved, str] | None) -> RunResult:
         self.rows = rows
@@ -259,6 +263,7 @@ class _Runner:
             patience=self.patience,
             stop=self.stop,
             rows=self.rows.get(step.position),
+            reads=self.reads,
         )
 
     def stopped(self, step: Step) -> list[KeyOutcome]:
@@ -307,7 +312,7 @@ class _Runner:
         if not others:
             return {}
         new = [key for key in step.slice if key.partition in others]
-        made = consumed(step.script, new, self.store)
+        made = consumed(step.script, new, self.store, self.reads)
         return {key: others[key] for key, how in made.items() if how == "same"}
 
     def failed_at(self, needed: InputKey, needs: Collection[int]) -> int | None:

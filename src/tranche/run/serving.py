@@ -29,6 +29,7 @@ from tranche.run.orders import Order, Orders
 from tranche.run.reconcile import reconcile
 from tranche.run.recording import insist
 from tranche.run.runner import PATIENCE, RunResult, record_run, run_plan
+from tranche.script.lineages import lineage_of
 
 PAUSE = 0.25
 """Seconds between two looks at what others may have done."""
@@ -108,7 +109,7 @@ class Server:
 
     def __post_init__(self) -> None:
         self.id = self.id or new_id(self.clock())
-        self.triggers = Triggers(self.project, self.moves)
+        self.triggers = Triggers(self.project, self.moves, lineage_of)
         self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="tranche-run")
 
     def run(self) -> None:
@@ -228,7 +229,7 @@ class Server:
             if project is not None:
                 if project.faults and project.faults != self.project.faults:
                     self.faulty(project.faults)
-                self.project, self.triggers = project, Triggers(project, self.moves)
+                self.project, self.triggers = project, Triggers(project, self.moves, lineage_of)
 
     @property
     def _free(self) -> int:

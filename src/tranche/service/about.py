@@ -18,6 +18,7 @@ from tranche.planning.graph import Graph, build_graph
 from tranche.planning.stale import stale_assets
 from tranche.ports import Clock, StateReader
 from tranche.service.assets import find_made
+from tranche.service.lineage import read_columns
 from tranche.service.opening import now
 from tranche.service.overview import Standing, running_assets, standing_of
 
@@ -68,10 +69,11 @@ def about(project: Project, asset: str, state: StateReader, *, clock: Clock = no
     newest = state.newest(name, limit=_LOOKED_AT)
     pairs = [(script, each) for each in newest] if script is not None else []
     paused = state.paused()
+    stale = stale_assets(pairs, state, read_columns(project))
     return About(
         asset=name,
         script=script,
-        standing=standing_of(name, outcomes, running_assets(state), stale_assets(pairs, state)),
+        standing=standing_of(name, outcomes, running_assets(state), stale),
         outcomes=outcomes,
         latest=max(newest, key=lambda each: each.at, default=None),
         reads=() if script is None else tuple(map(str, script.reads)),

@@ -28,6 +28,7 @@ from tranche.run.ids import new_id
 from tranche.run.news import Tell, nobody
 from tranche.run.recording import insist
 from tranche.run.runner import PATIENCE, RunResult, run_plan
+from tranche.script.lineages import lineage_of
 from tranche.service.opening import now
 
 _OPTIONS = ("every", "stale", "exact", "reverse", "only", "one_by_one", "most_keys")
@@ -69,7 +70,9 @@ def plan(
     # It reads SQL, which commands that do not need it should not wait for.
     from tranche.script.ranges.ranged import only_key_by_key
 
-    planned = plan_backfill(project, request, state, only_key_by_key, agreed=agreed)
+    planned = plan_backfill(
+        project, request, state, only_key_by_key, agreed=agreed, read=lineage_of
+    )
     return replace(planned, plan=replace(planned.plan, made_at=made_at))
 
 

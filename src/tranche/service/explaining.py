@@ -13,6 +13,7 @@ from tranche.planning.explanation import explain_step, key_of
 from tranche.planning.graph import build_graph
 from tranche.planning.story import story
 from tranche.ports import Clock, Engine, StoryReader
+from tranche.service.lineage import read_columns
 from tranche.service.opening import now
 
 
@@ -50,6 +51,7 @@ def explain(
         clock(),
         _moves,
         hindrance=step.reason if step.verdict == "fail" else None,
+        reads=read_columns(project),
     )
     return replace(found, story=told)
 

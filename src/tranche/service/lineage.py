@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING
 
 from tranche.errors import ScriptFaults, UnknownTarget
 from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
 from tranche.model.columns import Columns
-from tranche.model.lineage import Direction, Point, ScriptLineage, Trace
+from tranche.model.lineage import Direction, Point, Trace
 from tranche.model.project import Project
-from tranche.model.script import Script
 from tranche.planning.graph import Graph, build_graph
-from tranche.planning.lineage import ColumnsOf, ProjectLineage
+from tranche.planning.lineage import ProjectLineage
 from tranche.planning.lineage_trace import trace
+from tranche.planning.read_columns import ReadColumns
 from tranche.planning.targets import find_target
 from tranche.ports import PartitionReader
-
-if TYPE_CHECKING:
-    from tranche.script.lineage import Lineages
+from tranche.script.lineages import lineage_of
 
 _LIKELY = 0.5
 
@@ -67,19 +64,12 @@ def project_lineage(project: Project, state: PartitionReader) -> ProjectLineage:
         versions = state.schemas(str(asset), limit=1)
         return versions[0].columns if versions else None
 
-    return ProjectLineage(build_graph(project.scripts), captured, _read)
+    return ProjectLineage(build_graph(project.scripts), captured, lineage_of)
 
 
-def _read(script: Script, columns_of: ColumnsOf) -> ScriptLineage:
-    return _lineages().of(script, columns_of)
-
-
-@cache
-def _lineages() -> Lineages:
-    """What was worked out in this process; the parser is imported only for that."""
-    from tranche.script.lineage import Lineages
-
-    return Lineages()
+def read_columns(project: Project) -> ReadColumns:
+    """Which columns scripts read, worked out when it is asked for."""
+    return ReadColumns(build_graph(project.scripts), lineage_of)
 
 
 def _start(project: Project, known: ProjectLineage, target: str) -> Point:

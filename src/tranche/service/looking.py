@@ -26,6 +26,7 @@ from tranche.planning.grid import Grid, grid_of, standings_of
 from tranche.planning.universe import check_order, keys_in
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
 from tranche.service.assets import find_asset, find_made
+from tranche.service.lineage import read_columns
 from tranche.service.opening import now
 
 _PAGE = 500
@@ -93,7 +94,7 @@ def standings(
 ) -> dict[str | None, Standing]:
     """Where the keys of a page stand, also whether they are stale or somebody is at them."""
     script = next((s for s in project.scripts if str(s.asset) == page.asset), None)
-    return standings_of(script, page.partitions, state)
+    return standings_of(script, page.partitions, state, read_columns(project))
 
 
 def _pages(
@@ -165,7 +166,15 @@ def grid(
     found = None
     if script is not None and rule is not None:
         found = grid_of(
-            script, rule, state, clock(), start=start, end=end, whole=whole, stale=stale
+            script,
+            rule,
+            state,
+            clock(),
+            start=start,
+            end=end,
+            whole=whole,
+            stale=stale,
+            reads=read_columns(project),
         )
     if found is None and (start is not None or end is not None):
         raise _no_time(name)

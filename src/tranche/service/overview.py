@@ -15,6 +15,7 @@ from tranche.planning.graph import build_graph
 from tranche.planning.links import Links
 from tranche.planning.stale import stale_assets
 from tranche.ports import StateReader
+from tranche.service.lineage import read_columns
 
 Standing: TypeAlias = Literal["fresh", "stale", "failed", "running", "never", "source"]
 NodeKind: TypeAlias = Literal["asset", "source", "script"]
@@ -68,7 +69,8 @@ def overview(project: Project, state: StateReader) -> Overview:
     outcomes = state.outcomes(assets)
     newest = {id: state.newest(id, limit=_LOOKED_AT) for id in assets if outcomes[id]}
     running = running_assets(state)
-    stale = stale_assets([(scripts[id], each) for id in newest for each in newest[id]], state)
+    pairs = [(scripts[id], each) for id in newest for each in newest[id]]
+    stale = stale_assets(pairs, state, read_columns(project))
     nodes = [
         Node(
             id=id,

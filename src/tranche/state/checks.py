@@ -251,6 +251,10 @@ def checked_materialization(entry: Materialization) -> Materialization:
         started_at=as_utc(entry.started_at),
         finished_at=as_utc(entry.finished_at),
         digest=optional_readable(entry.digest),
+        column_digests={
+            readable(set_): tuple(map(readable, each))
+            for set_, each in entry.column_digests.items()
+        },
         snapshot=optional_readable(entry.snapshot),
         inputs=tuple(checked_input(given) for given in entry.inputs),
         tests=tuple(checked_test(result) for result in entry.tests),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from decimal import Decimal
@@ -10,6 +10,7 @@ from typing import Any
 
 from tranche.model.columns import Columns
 from tranche.model.data_test import DataTestResult
+from tranche.model.digest import ColumnDigests
 from tranche.model.rows import Rows
 from tranche.model.run import Input, Materialization
 
@@ -24,6 +25,14 @@ def inputs_json(inputs: Sequence[Input]) -> list[dict[str, Any]]:
 
 def inputs_of(found: Sequence[dict[str, Any]]) -> tuple[Input, ...]:
     return tuple(Input(**given) for given in found)
+
+
+def column_digests_json(digests: ColumnDigests) -> dict[str, list[str]] | None:
+    return {set_: list(each) for set_, each in digests.items()} or None
+
+
+def column_digests_of(found: Mapping[str, Sequence[str]] | None) -> ColumnDigests:
+    return {set_: tuple(each) for set_, each in (found or {}).items()}
 
 
 def tests_json(tests: Sequence[DataTestResult]) -> list[dict[str, Any]]:
@@ -53,13 +62,19 @@ def entry_json(entry: Materialization) -> dict[str, Any]:
     found = {field.name: getattr(entry, field.name) for field in fields(entry)}
     for name in _MOMENTS:
         found[name] = None if found[name] is None else found[name].isoformat()
-    return found | {"inputs": inputs_json(entry.inputs), "tests": tests_json(entry.tests)}
+    return found | {
+        "column_digests": column_digests_json(entry.column_digests),
+        "inputs": inputs_json(entry.inputs),
+        "tests": tests_json(entry.tests),
+    }
 
 
 def entry_of(found: dict[str, Any]) -> Materialization:
     values = dict(found)
     for name in _MOMENTS:
         values[name] = None if values[name] is None else datetime.fromisoformat(values[name])
+    # What an earlier version has staged says nothing of columns.
+    values["column_digests"] = column_digests_of(values.get("column_digests"))
     values["inputs"] = inputs_of(values["inputs"])
     values["tests"] = tests_of(values["tests"])
     return Materialization(**values)

@@ -15,6 +15,8 @@ from tranche.model.pending import Pending, Rejected
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.model.token import Token
 from tranche.state.forms import (
+    column_digests_json,
+    column_digests_of,
     columns_of,
     inputs_json,
     inputs_of,
@@ -64,6 +66,7 @@ def row_of(value: Value) -> dict[str, Any]:
 
 def materialization_row(entry: Materialization) -> dict[str, Any]:
     return row_of(entry) | {
+        "column_digests": column_digests_json(entry.column_digests),
         "inputs": inputs_json(entry.inputs),
         "tests": tests_json(entry.tests),
         "partition_hash": key_hash(entry.partition),
@@ -126,8 +129,12 @@ def partition_row(entry: Materialization) -> dict[str, Any]:
 
 def materialization_of(row: Row[Any]) -> Materialization:
     values: Mapping[str, Any] = row._asdict()
-    inputs, tests = inputs_of(values["inputs"]), tests_of(values["tests"])
-    return Materialization(**{**values, "inputs": inputs, "tests": tests})
+    read = {
+        "column_digests": column_digests_of(values["column_digests"]),
+        "inputs": inputs_of(values["inputs"]),
+        "tests": tests_of(values["tests"]),
+    }
+    return Materialization(**{**values, **read})
 
 
 def backfill_of(row: Row[Any]) -> Backfill:

@@ -13,7 +13,7 @@ from tranche.model.backfill import UNFINISHED, Backfill
 from tranche.model.pending import Pending, Rejected
 from tranche.model.run import Claim, Materialization, Run
 from tranche.state import checks
-from tranche.state.forms import inputs_of, tests_of
+from tranche.state.forms import column_digests_of, inputs_of, tests_of
 from tranche.state.keys import key_hash
 from tranche.state.liveness import FileLives, life_of_server
 from tranche.state.sqlite_partitions import AT_ONCE, SqlitePartitions, moment
@@ -135,6 +135,9 @@ def _read(types: Mapping[str, str], row: Sequence[Any]) -> dict[str, Any]:
         values["partition"] = values["partition"] or None
     if "inputs" in values:
         values |= {"inputs": inputs_of(values["inputs"]), "tests": tests_of(values["tests"])}
+    if "column_digests" in values:
+        raw = values["column_digests"]
+        values["column_digests"] = column_digests_of(None if raw is None else json.loads(raw))
     return values
 
 

@@ -219,6 +219,8 @@ materializations = Table(
     Column("finished_at", Moment, nullable=False),
     Column("rows", BigInteger),
     Column("digest", Text),
+    # What stands for sets of columns; NULL if nobody has gone over any.
+    Column("column_digests", Json),
     Column("snapshot", Text),
     Column("inputs", Json, nullable=False),
     Column("tests", Json, nullable=False),

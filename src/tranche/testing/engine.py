@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 from tranche.errors import NotBuiltYet, SourceMissing, UnknownSnapshot
 from tranche.jobs.declared import Task
 from tranche.model.asset import AssetUri, LakeTable
+from tranche.model.columns import Columns
+from tranche.model.digest import Digests, Seen, compared, set_id
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
 from tranche.model.plan import Step
@@ -155,12 +157,20 @@ class MemoryTrial:
             return Written(rows=total, result=_as_rows(next(iter(rows.values()), ())))
         slices = self.engine.tables.setdefault(str(step.script.asset), {})
         before = sum(len(slices.get(key, ())) for key in rows)
+        digests = {key: self.digests(key, found, slices) for key, found in rows.items()}
         slices.update(rows)
-        keys = {key: WrittenKey(len(found), _digest(found)) for key, found in rows.items() if key}
+        keys = {
+            key: WrittenKey(len(found), digests[key].rows, column_digests=digests[key].columns)
+            for key, found in rows.items()
+            if key
+        }
+        only = Digests() if step.is_range else next(iter(digests.values()), Digests())
         written = Written(
             rows=total,
             snapshot=str(len(self.engine.executed)),
-            digest=None if step.is_range else _digest(next(iter(rows.values()), ())),
+            digest=only.rows,
+            column_digests=only.columns,
+            columns=_columns([row for found in rows.values() for row in found]),
             keys=keys if step.is_range else {},
         )
         self.engine.published[self.work.attempt.id] = written
@@ -176,15 +186,44 @@ class MemoryTrial:
         self.engine.past.setdefault(str(step.script.asset), []).append((seen, dict(slices)))
         return written
 
+    def digests(self, key: str | None, rows: Sequence[Record], slices: Slices) -> Digests:
+        """What stands for the rows of a key, and for what is read of them."""
+        past = self.work.past or ()
+        held = self.work.standing.get(key) if key is not None else None
+        held = held or next(iter(past), None)
+        seen = _seen(rows, self.work.read)
+        if held is None:
+            return compared(seen, Digests(), None, lambda: None)
+        return compared(
+            seen,
+            held.digests,
+            held.rows,
+            lambda: _seen(slices[key], self.work.read) if key in slices else None,
+        )
+
+
+def _seen(rows: Sequence[Record], read: Sequence[frozenset[str]]) -> Seen:
+    names = {name.lower(): name for row in rows for name in row}
+    sets = {
+        set_id(each): [{names[name]: row.get(names[name]) for name in sorted(each)} for row in rows]
+        for each in read
+        if each <= names.keys()
+    }
+    return Seen(len(rows), _digest(rows), {set_: _digest(some) for set_, some in sets.items()})
+
 
 def _digest(rows: Sequence[Record]) -> str:
     text = "\n".join(sorted(map(repr, rows)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _columns(records: Sequence[Record]) -> Columns:
+    first = next(iter(records), {})
+    return tuple((name, type(value).__name__) for name, value in first.items())
+
+
 def _as_rows(records: Sequence[Record], *, more: bool = False, like: Sequence[Record] = ()) -> Rows:
     """Records as rows; `like` has the columns also where none of them is left."""
-    first = next(iter(like or records), {})
-    names = tuple(first)
-    columns = tuple((name, type(first[name]).__name__) for name in names)
-    return Rows(columns, tuple(tuple(record[name] for name in names) for record in records), more)
+    columns = _columns(like or records)
+    rows = (tuple(record[name] for name, _ in columns) for record in records)
+    return Rows(columns, tuple(rows), more)

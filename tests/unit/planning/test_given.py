@@ -204,6 +204,7 @@ class TestRepeat:
             ["70"],
             ["71"],
         ]
+        assert {step.pinned_at for step in plan.steps} == {NOON}
 
     def test_what_was_provisional_then_is_so_again(self) -> None:
         texts = Past.TEXTS | {

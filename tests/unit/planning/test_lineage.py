@@ -165,9 +165,6 @@ def test_current_rows_are_of_their_history() -> None:
         "raw.name identity c_current.name",
     ]
     scripts = lineage.graph.scripts
-    assert lineage.reads(scripts["d"]) == {
-        LakeTable("main", "c"): frozenset({"name", "valid_from", "valid_to", "is_current"})
-    }
     assert [column.column for column in lineage.of(scripts["e"]).columns] == [
         *("id", "name", "valid_from", "valid_to", "is_current")
     ]
@@ -189,23 +186,3 @@ def test_keys_may_be_read() -> None:
     traced = found(lineage_of(texts), "b.x", "up")
     assert "a._tranche_partition filter rows of b" in arrows(traced)
     assert traced.complete
-
-
-def test_what_a_script_reads() -> None:
-    texts = {
-        "a": "materialize lake://main/a :: SELECT 1 AS x, 2 AS y, 3 AS z",
-        "b": "materialize lake://main/b :: SELECT * FROM a",
-        "c": "materialize lake://main/c :: SELECT x FROM a WHERE z = 1",
-        "d": "materialize lake://main/d :: SELECT w FROM a",
-        "e": "materialize manual lake://main/e :: INSERT INTO e SELECT x FROM a",
-        "f": "materialize lake://main/f :: SELECT x FROM b",
-    }
-    lineage = lineage_of(texts)
-    reads = {name: lineage.reads(script) for name, script in lineage.graph.scripts.items()}
-    a, b = LakeTable("main", "a"), LakeTable("main", "b")
-    assert reads["a"] == {}
-    assert reads["b"] == {a: None}
-    assert reads["c"] == {a: frozenset({"x", "z"})}
-    assert reads["d"] is None
-    assert reads["e"] is None
-    assert reads["f"] == {b: frozenset({"x"})}

@@ -255,6 +255,48 @@ def test_what_a_correction_leads_to_can_be_said(on_rerun: str, again: bool, is_s
     assert bool(stale) == is_stale
 
 
+def readers(header: str) -> dict[str, str]:
+    """A table, and scripts that read one of its columns, none, or all."""
+    on = f"{header}-- on lake://main/a\n"
+    return {
+        "a": f"{header}-- on lake://main/src\n-- materialize lake://main/a\nSELECT 1 AS x",
+        "b": f"{on}-- materialize lake://main/b\nSELECT x FROM a",
+        "n": f"{on}-- materialize lake://main/n\nSELECT count(*) AS n FROM a",
+        "all": f"{on}-- materialize lake://main/all\nSELECT * FROM a",
+    }
+
+
+@pytest.mark.parametrize(
+    ("header", "keys"),
+    [
+        (DAILY, ("2026-05-01",)),
+        (DAILY, ("2026-05-01", "2026-05-02")),
+        ("-- pipeline\n", (None,)),
+    ],
+)
+def test_only_readers_of_what_has_changed_run_again(
+    header: str, keys: tuple[str | None, ...]
+) -> None:
+    scene = Scene(readers(header))
+
+    def ran(*rows: dict[str, int]) -> list[str]:
+        scene.now += timedelta(hours=1)
+        scene.engine.answers["a"] = lambda _: rows
+        before = len(scene.engine.executed)
+        scene.heard(*keys)
+        scene.settle()
+        return sorted({step.script.name for step in scene.engine.executed[before:]} - {"a"})
+
+    assert ran({"x": 1, "y": 1}) == ["all", "b", "n"]
+    assert ran({"x": 1, "y": 1}) == []
+    assert ran({"x": 1, "y": 2}) == ["all"]
+    assert ran({"x": 1, "y": 3}) == ["all"]
+    assert ran({"x": 1, "y": 3, "z": 1}) == ["all"]
+    assert ran({"x": 2, "y": 3}) == ["all", "b"]
+    assert ran({"x": 2, "y": 4}, {"x": 3, "y": 4}) == ["all", "b", "n"]
+    assert ran({"y": 5}, {"y": 6}) == ["all", "b"]
+
+
 HOURLY = "-- pipeline\n-- partitioned hourly\n"
 LATE = {
     "h": f"{HOURLY}-- on lake://main/src\n-- materialize lake://main/h\nSELECT 1 AS x",
@@ -382,7 +424,8 @@ def test_a_rollback_takes_over_what_the_slice_was() -> None:
     staged = Staged(
         restored=(Restored("2026-05-16", 1),), lineage=frozenset({early.snapshot or ""})
     )
-    attempt = Attempt(id="t", run="r", position=0, number=1, status="running", started_at=scene.now)
+    now = scene.now + timedelta(hours=1)
+    attempt = Attempt(id="t", run="r", position=0, number=1, status="running", started_at=now)
     (entry,) = expected(
         replace(step, restores=early.snapshot),
         attempt,
@@ -392,6 +435,8 @@ def test_a_rollback_takes_over_what_the_slice_was() -> None:
         state=store,
     )
     assert (entry.inputs, entry.provisional) == (early.inputs, True)
+    # It is made of what was there then.
+    assert entry.started_at == early.started_at < attempt.started_at
 
 
 WHOLE = {
