@@ -57,7 +57,15 @@ def project_lineage(project: Project, state: PartitionReader) -> ProjectLineage:
         versions = state.schemas(str(asset), limit=1)
         return versions[0].columns if versions else None
 
-    return ProjectLineage(build_graph(project.scripts), captured, _read)
+    @cache
+    def seen(script: str) -> ScriptLineage | None:
+        made = graph.scripts[script]
+        if made.code is None or made.asset is None:
+            return None
+        return state.traced(str(made.asset), made.fingerprint)
+
+    graph = build_graph(project.scripts)
+    return ProjectLineage(graph, captured, _read, lambda script: seen(script.name))
 
 
 def _read(script: Script, columns_of: ColumnsOf) -> ScriptLineage:
