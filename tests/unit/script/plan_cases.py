@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage_cases import Told
-
 from tranche.model.asset import AssetUri, FileSet, LakeTable
 from tranche.script.lineage.plans import Assets
+
+from .lineage_cases import Told
 
 FOLDER = Path(__file__).parents[2] / "cases" / "plans"
 ROOT = "/shop"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from lineage_cases import told
-from plan_cases import ASSETS, Case, cases
 
 from tranche.model.lineage import ScriptLineage, Unknown
 from tranche.script.lineage.plans import read_plan
+
+from .lineage_cases import told
+from .plan_cases import ASSETS, Case, cases
 
 CASES = cases()
 
