@@ -73,18 +73,19 @@ def value_of(
     except Unreadable:
         # A value may hold brackets, so that it is not known where something ends.
         return with_unknown(merged((r.value for r in _found(text, scope)), "expression"), _ODD)
-    value = NOTHING
+    direct: list[Value] = []
+    saying: list[Value] = []
     for reference in _found(text, scope):
         around = [region for region in regions if region.holds(reference)]
         says = max((r for r in around if r.why), key=lambda r: r.end - r.start, default=None)
         if says is not None and says.why is not None:
-            value = influenced(value, reference.value, says.why)
+            saying.append(influenced(NOTHING, reference.value, says.why))
             continue
         kind: Kind = "expression"
         if around or (groups is not None and not _grouped(text, reference, groups)):
             kind = "aggregation"
-        value = merged([value, made(reference.value, kind)])
-    return value
+        direct.append(made(reference.value, kind))
+    return merged([*direct, *saying])
 
 
 def uncast(text: str) -> str:

@@ -40,7 +40,7 @@ def _attribute(piece: str, scope: Scope, read: Callable[[str, Scope], Value]) ->
     if told is None:
         return None
     name, number = told
-    same = scope.exactly(piece)
+    same = scope.column(name, number)
     if same is not None:
         return Attribute(number, name, same)
     at = piece.find(" AS ")

@@ -52,7 +52,7 @@ class Reference:
     """Whether it is known what is used."""
 
     def covers(self, other: Reference) -> bool:
-        return self is not other and self.start <= other.start and other.end <= self.end
+        return self.start <= other.start and other.end <= self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Scope:
         object.__setattr__(self, "numberless", numberless)
 
     def references(self, text: str) -> Iterator[Reference]:
-        """All that a text uses: columns, then subqueries."""
+        """All that a text uses: columns from the last to the first, then subqueries."""
         subqueries = [
             Reference(found.start(), found.end(), self.subqueries[int(found[1])], column=False)
             for found in _SUBQUERY.finditer(text)
@@ -85,16 +85,24 @@ class Scope:
             for found in _NUMBER.finditer(text)
             if (reference := self._column(text, found)) is not None
         ]
-        # A name may hold what looks like another.
-        spans = [*subqueries, *(each for each in columns if each.sure)]
-        for each in columns:
-            if not any(span.covers(each) for span in spans):
+        first = len(text)
+        for each in reversed(columns):
+            # A name may hold what looks like another.
+            if each.start < first and not any(other.covers(each) for other in subqueries):
                 yield each
+                first = min(first, each.start) if each.sure else first
         yield from subqueries
 
     def uses(self, text: str) -> bool:
         """Whether something of it is used for certain."""
         return any(reference.sure for reference in self.references(text))
+
+    def column(self, name: str, number: int) -> Value | None:
+        """The value of a column of that name and number, if there is one."""
+        found = self._numbered(number)
+        if found is None and not self._closed():
+            found = self._named(name)
+        return found.value if found is not None and found.name.lower() == name.lower() else None
 
     def exactly(self, text: str) -> Value | None:
         """The value of a column, if the text is that and nothing else."""

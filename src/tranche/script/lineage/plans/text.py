@@ -19,6 +19,7 @@ _LINE = re.compile(r"((?:[: ]  )*[:+]- )(.*)")
 _DEPTH = 3
 """How many characters a level of the tree is indented by."""
 _ATTRIBUTE = re.compile(r"(?P<name>.+)#(?P<id>\d+)L?", re.DOTALL)
+_NUMBERED = re.compile(r"#\d+L?$")
 _OPENING = {"(": ")", "[": "]"}
 
 
@@ -134,17 +135,19 @@ def attributes(text: str, between: str = ", ") -> list[tuple[str, int]]:
 
 
 def cut(text: str, complete: Callable[[str], bool], between: str = ", ") -> list[str]:
-    """The pieces of a list, each as short as it can be complete."""
-    if not text:
-        return []
+    """The pieces of a list, each as short as it can be complete; all of them end with a number."""
     pieces: list[str] = []
-    for part in text.split(between):
-        if pieces and not complete(pieces[-1]):
-            pieces[-1] += between + part
-        else:
-            pieces.append(part)
-    if not complete(pieces[-1]):
-        raise Unreadable(f"a list ends within {pieces[-1]!r}")
+    waiting: list[str] = []
+    for part in text.split(between) if text else ():
+        waiting.append(part)
+        if _NUMBERED.search(part):
+            piece = between.join(waiting)
+            if complete(piece):
+                pieces.append(piece)
+                waiting = []
+    if waiting:
+        # Not what it is: there may be values in it.
+        raise Unreadable("a list does not come out even")
     return pieces
 
 
