@@ -16,6 +16,7 @@ from tranche.model.digest import ColumnDigests
 from tranche.model.event import Event
 from tranche.model.explanation import Scanned
 from tranche.model.layout import SetLayout
+from tranche.model.lineage import ScriptLineage, TracedLineage
 from tranche.model.pending import Decisions, Pending, PendingStatus, Ready, Rejected, Reserved
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
@@ -66,6 +67,10 @@ class Work:
     """The sets of columns that other scripts read of what it makes, in lower case. Where the rows
     are digested, each of these sets is too."""
 
+    traced: tuple[str, ...] | None = None
+    """The columns of which it is known where they come from, for a step as this one is; None if
+    nobody has asked yet."""
+
     @property
     def compares(self) -> bool:
         """Whether it may matter that the rows are those of an earlier time."""
@@ -95,6 +100,8 @@ class Staged:
     """The keys that a rollback changes."""
     lineage: frozenset[str] = frozenset()
     """The snapshot that a rollback goes back to, and all that it was built on."""
+    traced: ScriptLineage | None = None
+    """Where the columns come from, if that was not known and the rows have a plan that tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +277,11 @@ class PartitionReader(Protocol):
 
     def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
         """The versions of an asset's columns, latest first."""
+        ...
+
+    def traced(self, asset: str, fingerprint: str) -> ScriptLineage | None:
+        """Where the columns of an asset come from, as it was seen when a step of that fingerprint
+        ran; None if it was not."""
         ...
 
     def close(self) -> None: ...
@@ -610,9 +622,11 @@ class StateStore(StateReader, Protocol):
         attempt: Attempt | None = None,
         columns: Columns = (),
         parts: Sequence[KeyParts] = (),
+        traced: TracedLineage | None = None,
     ) -> None:
         """Writes the step's outcome and its last attempt's, appends to the ledger and moves each
         key's latest state, all or nothing. Columns that differ from those of the latest version
         become a new one. Parts belong to the keys that were written to them together, and to
-        nobody else any more; what these keys had before is nobody's."""
+        nobody else any more; what these keys had before is nobody's. Of where columns come from, the latest word
+        counts."""
         ...

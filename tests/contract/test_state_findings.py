@@ -1,4 +1,4 @@
-"""What every store knows of data alike: the findings of data tests, and the columns of assets."""
+"""What every store knows of data alike: the findings of data tests, the columns of assets, and where they come from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ from typing import Any
 import pytest
 
 from tranche.errors import StateError
+from tranche.model.asset import FileSet, LakeTable
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.lineage import (
+    ColumnLineage,
+    Influence,
+    Origin,
+    ScriptLineage,
+    SourceColumn,
+    TracedLineage,
+    Unknown,
+)
 from tranche.model.rows import Rows
 from tranche.model.run import Input
 from tranche.ports import StateStore
@@ -287,3 +297,61 @@ class TestUses:
         store.begin_run(a_run("r3"), [])
         store.finish_run("r3", "succeeded", at=NOON)
         assert [run.id for run in store.running()] == ["r1", "r2"]
+
+
+def lineage_of(*names: str) -> ScriptLineage:
+    """Of all that there is to be kept, some."""
+    raw, files = LakeTable("main", "orders", "raw"), FileSet("file", "data/{partition}.csv")
+    field = SourceColumn(raw, "customer", ("address", "city"))
+    columns = (
+        ColumnLineage(
+            name,
+            (Origin(field, "identity"), Origin(SourceColumn(files, name), "aggregation")),
+            (Influence(field, "window"),),
+            (Unknown("what it is"),),
+        )
+        for name in names
+    )
+    return ScriptLineage(
+        columns=tuple(columns),
+        rows=(Influence(SourceColumn(files, "a"), "filter"),),
+        unknown=(Unknown("how many"),),
+        tables=(raw, files),
+    )
+
+
+def trace(
+    store: StateStore, lineage: ScriptLineage, fingerprint: str = "f", run: str = "r"
+) -> None:
+    store.begin_run(a_run(run), [a_step(run)])
+    kept = TracedLineage(asset=ORDERS, fingerprint=fingerprint, lineage=lineage)
+    store.finish_step(a_step(run, status="succeeded", finished_at=NOON), traced=kept)
+
+
+class TestLineages:
+    def test_what_was_seen_is_kept_for_the_fingerprint(self, store: StateStore) -> None:
+        assert store.traced(ORDERS, "f") is None
+        trace(store, lineage_of("a", "b"))
+        assert store.traced(ORDERS, "f") == lineage_of("a", "b")
+        assert store.traced(ORDERS, "g") is None
+        assert store.traced("lake://main/other", "f") is None
+
+    def test_the_latest_word_counts(self, store: StateStore) -> None:
+        trace(store, lineage_of("a"))
+        trace(store, lineage_of("b"), run="later")
+        trace(store, lineage_of("c"), "g", run="changed")
+        assert store.traced(ORDERS, "f") == lineage_of("b")
+        assert store.traced(ORDERS, "g") == lineage_of("c")
+
+    def test_names_are_data(self, store: StateStore) -> None:
+        trace(store, lineage_of(*AWKWARD_KEYS))
+        assert store.traced(ORDERS, "f") == lineage_of(*AWKWARD_KEYS)
+        trace(store, lineage_of("\x00\ud800"), run="odd")
+        kept = store.traced(ORDERS, "f")
+        assert kept is not None and len(kept.columns) == 1
+
+    def test_it_is_kept_with_the_entry_or_not_at_all(self, store: StateStore) -> None:
+        kept = TracedLineage(asset=ORDERS, fingerprint="f", lineage=lineage_of("a"))
+        with pytest.raises(StateError):
+            store.finish_step(a_step("nobody"), traced=kept)
+        assert store.traced(ORDERS, "f") is None

@@ -72,7 +72,9 @@ class Visitor:
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             # Canvases are drawn anew in the next frame.
-            self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            self.page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
             self.page.screenshot(path=SCREENSHOTS / f"{name}-{scheme}.png")
         self.page.emulate_media(color_scheme="light")
 
@@ -95,8 +97,15 @@ def visits(browser: Browser) -> Iterator[Callable[..., Visitor]]:
     """Makes visitors, each with a browser window of their own."""
     visitors: list[Visitor] = []
 
-    def visit(url: str, *, width: int = 1280, height: int = 860, forgiven: tuple[str, ...] = ()) -> Visitor:
-        window = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light", locale="en-GB", timezone_id="UTC")
+    def visit(
+        url: str, *, width: int = 1280, height: int = 860, forgiven: tuple[str, ...] = ()
+    ) -> Visitor:
+        window = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="light",
+            locale="en-GB",
+            timezone_id="UTC",
+        )
         visitor = Visitor(window.new_page(), url, forgiven=forgiven)
         visitors.append(visitor)
         return visitor

@@ -117,12 +117,18 @@ def test_all_that_is_known_of_an_asset(visitor: Visitor) -> None:
     page.get_by_role("tab", name="Pending").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("No key waits")
     page.get_by_role("tab", name="Code").click()
-    expect(page.get_by_role("region", name="pipelines/orders_daily.sql")).to_contain_text("row_number()")
+    expect(page.get_by_role("region", name="pipelines/orders_daily.sql")).to_contain_text(
+        "row_number()"
+    )
     expect(page.get_by_role("region", name="Statement for Spark")).to_contain_text("`raw_orders`")
     visitor.asset("revenue_by_tier", "columns")
     page.get_by_role("button", name="lake://main/revenue_by_tier revenue").click()
-    expect(page.get_by_role("region", name="Lineage of the column")).to_contain_text("orders_daily.amount")
-    expect(page.get_by_role("region", name="Lineage of the column")).to_contain_text("raw_orders.amount")
+    expect(page.get_by_role("region", name="Lineage of the column")).to_contain_text(
+        "orders_daily.amount"
+    )
+    expect(page.get_by_role("region", name="Lineage of the column")).to_contain_text(
+        "raw_orders.amount"
+    )
     visitor.picture("columns")
 
 
@@ -205,7 +211,9 @@ def test_a_run_is_cancelled(visitor: Visitor) -> None:
     dialog.get_by_role("button", name="Start").click()
     expect(page.locator(".plan")).to_contain_text("of 30 partitions")
     page.locator(".plan").get_by_role("link", name="Backfill").click()
-    expect(page.locator("main")).to_contain_text(re.compile("[1-9] of 30 partitions done"), timeout=SLOWLY)
+    expect(page.locator("main")).to_contain_text(
+        re.compile("[1-9] of 30 partitions done"), timeout=SLOWLY
+    )
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("h1")).to_contain_text("cancelled", timeout=SLOWLY)
     page.get_by_role("button", name="Resume").click()
@@ -216,7 +224,9 @@ def test_a_backfill_outlives_its_page_and_its_server(shop: Serving, visits: Visi
     """It was started in the browser before, and goes on."""
     forgiven = ("ERR_CONNECTION", "Failed to load")
     page = visits(shop.url).open("/backfills")
-    listed = page.get_by_role("region", name="Backfills").get_by_role("row", name=re.compile("steady"))
+    listed = page.get_by_role("region", name="Backfills").get_by_role(
+        "row", name=re.compile("steady")
+    )
     listed.get_by_role("link").first.click()
     some = re.compile("[1-9][0-9]? of 30 partitions done")
     expect(page.locator("main")).to_contain_text(some, timeout=SLOWLY)

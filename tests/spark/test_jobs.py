@@ -69,6 +69,12 @@ def test_a_job_runs_on_spark(engine: SparkEngine, root: Path) -> None:
         ("2026-05-16", 10),
     ]
     assert [file.with_suffix(f".2026-05-{day}").read_text() for day in (15, 16)] == ["2", "2"]
+    [scaled] = [script for script in project.scripts if script.name.endswith("scaled")]
+    seen = store.traced(str(scaled.asset), scaled.fingerprint)
+    assert seen is not None
+    [column] = seen.columns
+    source = "lake://main/spark_sales.extract.n"
+    assert [(str(each.source), each.kind) for each in column.direct] == [(source, "expression")]
     noted = store.standing("job://spark_sales/note", ["2026-05-15", "2026-05-16"])
     assert {state.status for state in noted.values()} == {"succeeded"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 
 from tranche.lakes.engine import SparkEngine
 from tranche.model.backfill import BackfillRequest
+from tranche.model.lineage import TracedLineage, Unknown
 from tranche.model.plan import Request
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -392,3 +393,53 @@ def test_histories_and_merges(scripts: Scripts) -> None:
     assert len(scripts.bench.sql("SELECT * FROM @versions")) == 2
     assert scripts.step("current").record.error is None
     assert scripts.rows("current") == [(1, 2)]
+
+
+SEEN = """\
+# pipeline
+# partitioned daily
+# on lake://main/@orders
+# materialize lake://main/@totals
+from pyspark.sql import functions as F
+
+def main(orders):
+    found = orders.where("id > 0").groupBy("id").agg(F.sum("amount").alias("total"))
+    return found.withColumn("n", F.lit(1))
+"""
+
+
+def test_where_columns_come_from_is_seen_once(scripts: Scripts) -> None:
+    orders(scripts)
+    scripts.add("totals", SEEN)
+    assert scripts.step("totals", partition=DAYS[0]).record.error is None
+    script = scripts.scripts["totals"]
+    seen = scripts.store.traced(str(script.asset), script.fingerprint)
+    assert seen is not None and seen.complete, seen
+    source = scripts.bench.named("lake://main/@orders")
+    assert {column.column: [(str(each.source), each.kind) for each in column.direct] for column in seen.columns} == {
+        "id": [(f"{source}.id", "identity")],
+        "total": [(f"{source}.amount", "aggregation")],
+        "n": [],
+    }  # fmt: skip
+    assert [(each.why, each.source.column) for each in seen.rows] == [
+        ("filter", "_tranche_partition"),
+        ("filter", "id"),
+        ("group", "id"),
+    ]
+
+    # Another key does not ask again.
+    marked = replace(seen, unknown=(Unknown("seen before"),))
+    kept = TracedLineage(asset=str(script.asset), fingerprint=script.fingerprint, lineage=marked)
+    (run,) = scripts.store.runs(limit=1)
+    (step,) = scripts.store.steps(run.id)
+    scripts.store.finish_step(step, traced=kept)
+    assert scripts.step("totals", partition=DAYS[1]).record.error is None
+    assert scripts.store.traced(str(script.asset), script.fingerprint) == marked
+
+    # Code that was changed is asked again; what has no plan of Spark tells nothing.
+    for end, known in (('.withColumn("n", F.lit(2))', True), (".toPandas()", False)):
+        scripts.add("totals", SEEN.replace('.withColumn("n", F.lit(1))', end))
+        script = scripts.scripts["totals"]
+        assert scripts.store.traced(str(script.asset), script.fingerprint) is None
+        scripts.step("totals", partition=DAYS[1])
+        assert (scripts.store.traced(str(script.asset), script.fingerprint) is not None) == known

@@ -416,3 +416,33 @@ def test_a_run_across_midnight_keeps_its_key(jobs: Jobs) -> None:
     result = run_plan(plan, jobs.engine, jobs.store, lambda: next(clock))
     assert result.status == "succeeded"
     assert jobs.seen == [D2, (D2, "2026-05-16T00:00:00+00:00")]
+
+
+CHAIN = """
+@task(io={})
+def first(spark):
+    return spark.range(3).selectExpr("id AS n", "id AS m")
+
+@task(io={})
+def second(first):
+    return first.where("m > 0").selectExpr("n", "n + 1 AS m")
+
+@task
+def third(second):
+    return second.where("m > 0").selectExpr("n", "n + 1 AS m")
+
+third(second(first()))
+"""
+
+
+def test_where_columns_come_from_is_seen_wherever_rows_are_kept(jobs: Jobs) -> None:
+    jobs.write(CHAIN.format(jobs.io("parquet"), jobs.io("delta")), "")
+    jobs.done()
+    first, second, third = jobs.project().scripts
+    for made, source in ((second, first), (third, second)):
+        seen = jobs.store.traced(str(made.asset), made.fingerprint)
+        assert seen is not None and seen.complete, (made.name, seen)
+        found = {each.column: [str(one.source) for one in each.direct] for each in seen.columns}
+        assert found == {"n": [f"{source.asset}.n"], "m": [f"{source.asset}.n"]}
+        assert [str(each.source) for each in seen.rows] == [f"{source.asset}.m"]
+        assert seen.tables == (source.asset,)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,10 +32,12 @@ from tranche.lakes.execution import RESULT_LIMIT, Execution
 from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
+from tranche.lakes.tracing import Known, traced
 from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
 from tranche.model.explanation import SentStatement
+from tranche.model.lineage import ScriptLineage
 from tranche.model.output import KEY_COLUMN
 from tranche.model.partitioning import time_of
 from tranche.model.partitioning_zone import time_zone
@@ -45,6 +48,7 @@ from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Work, Written
 from tranche.projects.secrets import without_secrets
 from tranche.script.binding import escaped_path
+from tranche.script.lineage.plans.text import identifier
 
 _FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
 """Temporary ones are of no schema, and shown with those of any; this one is always there."""
@@ -75,6 +79,8 @@ class CodeExecution(Execution):
         self.stood = "", ""
         """The catalog and the schema that the session was in when the function got it."""
         self.files_written: Mapping[str, str] = {}
+        self.known = Known(settings, work.step)
+        self.traced: ScriptLineage | None = None
 
     def stage(self) -> Staged:
         made = self.step.script.annotations.materialize
@@ -88,7 +94,8 @@ class CodeExecution(Execution):
         if self.step.is_range:
             self.write_side_by_side()
         writer = self.writer_for(made)
-        return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
+        staged = self.located(self.code.line, lambda: self.stage_rows(writer, rows))
+        return replace(staged, traced=self.traced)
 
     def check_range(self) -> None:
         if not self.code.takes_ranges:
@@ -213,7 +220,17 @@ class CodeExecution(Execution):
                 place=place,
             )
         rows = self.located(self.code.line, lambda: self.frame(returned, kind))
+        if kind == "spark":
+            self.trace(rows, {key_column(rows)} if self.code.takes_ranges else set())
         return self.keyed(rows, place) if self.code.takes_ranges else rows
+
+    def trace(self, rows: DataFrame, without: Collection[str | None] = ()) -> None:
+        """Finds out where columns come from, unless it is known of these columns for a step that is
+        defined as this one is."""
+        columns = self.located(self.code.line, lambda: rows.columns)
+        names = [name for name in columns if name not in (PARTITION_COLUMN, *without)]
+        if self.work.traced is None or sorted(self.work.traced) != sorted(names):
+            self.traced = traced(self.session, rows, names, self.known.assets)
 
     def frame(self, returned: Any, kind: str) -> DataFrame:
         """What was returned, as a frame of this session."""
@@ -223,7 +240,7 @@ class CodeExecution(Execution):
 
     def keyed(self, rows: DataFrame, place: Place) -> DataFrame:
         """Rows of several keys, each of which says of which key it is."""
-        column = next((c for c in (PARTITION_COLUMN, KEY_COLUMN) if c in rows.columns), None)
+        column = key_column(rows)
         keys = self.range_keys
         if column is None:
             if not self.step.is_range:
@@ -286,7 +303,11 @@ class CodeExecution(Execution):
     def pinned_rows(self, table: LakeTable) -> DataFrame:
         """The rows of a table as it was when this step first looked."""
         history = self.history_of(table)
-        rows = self.session.sql(f"SELECT * FROM {self.at_pinned(history or table)}")  # noqa: S608
+        name = self.at_pinned(history or table)
+        if len(identifier(name)) == 1:
+            # The view of a table that is nothing but files.
+            self.known.aliases[identifier(name)[0]] = history or table
+        rows = self.session.sql(f"SELECT * FROM {name}")  # noqa: S608
         return rows if history is None else rows.where(F.col(HISTORY_COLUMNS[2]))
 
     def files_of(self, files: FileSet, key: str) -> FileSet:
@@ -312,7 +333,12 @@ class CodeExecution(Execution):
         reader = self.session.read.format(ending)
         if ending == "csv":
             reader = reader.option("header", True).option("inferSchema", True)
-        return reader.load(paths)
+        return self.known.given(reader.load(paths), files)
+
+
+def key_column(rows: DataFrame) -> str | None:
+    """The column that says of which key each row is, where there is one."""
+    return next((c for c in (PARTITION_COLUMN, KEY_COLUMN) if c in rows.columns), None)
 
 
 def mapped_keys(step: Step, loaded: Loaded) -> list[str] | None:

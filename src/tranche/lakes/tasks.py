@@ -30,7 +30,7 @@ from tranche.lakes.outputs.places import Places, parts_by_key
 from tranche.lakes.python import CodeExecution, in_words, mapped_keys
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
-from tranche.model.output import KEY_COLUMN, Output
+from tranche.model.output import FILES, KEY_COLUMN, Output
 from tranche.model.strategy import PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Written, WrittenKey
 
@@ -65,7 +65,8 @@ class TaskExecution(CodeExecution):
 
     def stage(self) -> Staged:
         staged = self.staged()
-        return replace(staged, warnings=(*staged.warnings, *self.unfiltered()))
+        warnings = (*staged.warnings, *self.unfiltered())
+        return replace(staged, warnings=warnings, traced=self.traced)
 
     def staged(self) -> Staged:
         made = self.step.script.annotations.materialize
@@ -87,7 +88,10 @@ class TaskExecution(CodeExecution):
                 self.write_side_by_side()
             writer = self.writer_for(made)
             return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
-        self.rows_kept = self.divided(self.frame_given(self.returned))
+        rows = self.frame_given(self.returned)
+        if frame_kind(self.returned) == "spark":
+            self.trace(rows)
+        self.rows_kept = self.divided(rows)
         return Staged(sources=self.sources)
 
     @property
@@ -353,4 +357,7 @@ class TaskExecution(CodeExecution):
             }
             if output.auto_filter:
                 rows = rows.where(in_parts(parts, columns))
-        return rows if loaded.frame == "spark" else converted(rows, loaded.frame)
+        if loaded.frame != "spark":
+            return converted(rows, loaded.frame)
+        # Tables have names in plans, and people use them; files have none.
+        return self.known.given(rows, loaded.asset) if output.kind in FILES else rows

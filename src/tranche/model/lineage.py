@@ -115,6 +115,16 @@ class ScriptLineage:
         return ColumnLineage(name, (Origin(SourceColumn(passed[0], name), "identity"),))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedLineage:
+    """What the plan of a frame said that a step returned: where the columns of its asset come from."""
+
+    asset: str
+    fingerprint: str
+    """Of the step as it was then."""
+    lineage: ScriptLineage
+
+
 ColumnsRead: TypeAlias = Mapping[AssetUri, frozenset[str] | None]
 """The columns of each table that have a say, in lower case; None where every column has."""
 

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["lake", "iceberg", "delta", "parquet", "csv", "json", "own"]
 """The format; "lake" is a table with slices like those of a script, "own" is the user's IO."""
+FILES: frozenset[Kind] = frozenset({"parquet", "csv", "json"})
+"""The kinds that are nothing but files."""
 Mode: TypeAlias = Literal["overwrite", "append"]
 
 KEY_COLUMN = "partition_key"

@@ -22,21 +22,26 @@ from tranche.planning.graph import Graph
 ColumnsOf: TypeAlias = Callable[[AssetUri], Columns | None]
 Read: TypeAlias = Callable[[Script, ColumnsOf], ScriptLineage]
 """How the text of a script is read, with the columns of the tables that it names."""
+Seen: TypeAlias = Callable[[Script], ScriptLineage | None]
+"""What was seen of a script that is Python when it ran; None if nothing was."""
 
 
 class ProjectLineage:
     """The lineage of each script of a project, worked out when it is asked for."""
 
-    def __init__(self, graph: Graph, captured: ColumnsOf, read: Read) -> None:
+    def __init__(
+        self, graph: Graph, captured: ColumnsOf, read: Read, seen: Seen = lambda script: None
+    ) -> None:
         self.graph = graph
         self._captured = captured
         self._read = read
+        self._seen = seen
         self._known: dict[str, ScriptLineage] = {}
         self._columns: dict[AssetUri, Columns | None] = {}
         self._readers: dict[AssetUri, list[Script]] | None = None
 
     def of(self, script: Script) -> ScriptLineage:
-        """What the text of a script and its `column` lines say."""
+        """What the text of a script and its `column` lines say; of Python, what was seen of it."""
         waiting = [script]
         while waiting:
             at = waiting[-1]
@@ -83,7 +88,9 @@ class ProjectLineage:
             self._readers = {}
             for script in self.graph.scripts.values():
                 said = [ref.asset for line in script.annotations.lineage for ref in line.sources]
-                for each in dict.fromkeys(map(self.whole, (*script.reads, *said))):
+                seen = self._seen(script)
+                scanned = () if seen is None else seen.tables
+                for each in dict.fromkeys(map(self.whole, (*script.reads, *said, *scanned))):
                     self._readers.setdefault(each, []).append(script)
         return self._readers.get(self.whole(asset), ())
 
@@ -106,13 +113,19 @@ class ProjectLineage:
         for asset in script.writes:
             self._columns.pop(asset, None)
         if script.query is None and script.asset is not None:
-            found = replace(found, columns=tuple(self._untold(script, found)))
+            seen = self._seen(script)
+            if seen is not None:
+                tables = tuple(dict.fromkeys((*seen.tables, *script.reads)))
+                found = replace(seen, tables=tables)
+            found = replace(found, columns=(*found.columns, *self._untold(script, found)))
         return declared(found, script)
 
     def _untold(self, script: Script, found: ScriptLineage) -> Iterator[ColumnLineage]:
-        """The columns that a script was seen to make, of which its text says nothing."""
+        """The columns that a script has made, of which nothing else is known."""
+        told = {column.column.lower() for column in found.columns}
         for name, _ in (self.captured(script.asset) if script.asset else None) or ():
-            yield ColumnLineage(name, unknown=found.unknown)
+            if name.lower() not in told:
+                yield ColumnLineage(name, unknown=found.unknown)
 
     def captured(self, asset: AssetUri) -> Columns | None:
         """The columns as runs have left them."""

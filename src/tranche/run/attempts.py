@@ -20,6 +20,7 @@ from tranche.errors import (
 from tranche.model.asset import FileSet, LakeTable
 from tranche.model.columns import Columns
 from tranche.model.data_test import DataTestResult
+from tranche.model.lineage import TracedLineage
 from tranche.model.plan import Step
 from tranche.model.rows import Rows
 from tranche.model.run import (
@@ -250,6 +251,7 @@ class Attempts:
             standing=standing,
             parts=ledger.parts(self.step, self.store),
             read=self.read() if past or standing else (),
+            traced=ledger.traced(self.step, self.store),
         )
         result: StepResult | None = None
         try:
@@ -409,6 +411,7 @@ class Attempts:
             attempt=replace(attempt, status="succeeded", finished_at=at),
             columns=written.columns,
             parts=ledger.parts_of(str(self.step.script.asset), written),
+            traced=ledger.traced_lineage(self.step, self.staged),
         )
         warnings = (*self.staged.warnings, *self.warned(), *self.after_all)
         told = [*filter(self.is_foremost, entries), *failed]
@@ -492,12 +495,13 @@ class Attempts:
         attempt: Attempt | None = None,
         columns: Columns = (),
         parts: Sequence[KeyParts] = (),
+        traced: TracedLineage | None = None,
     ) -> None:
         # Of a step that goes on, only what is behind it is recorded.
         kept = replace(record, status="running") if self.partial else record
         insist(
             lambda: self.store.finish_step(
-                kept, entries, attempt=attempt, columns=columns, parts=parts
+                kept, entries, attempt=attempt, columns=columns, parts=parts, traced=traced
             ),
             self.sleep,
         )

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tranche.model.data_test import DataTestResult
 from tranche.model.digest import Digests, digest_of_snapshot
+from tranche.model.lineage import TracedLineage
 from tranche.model.plan import InputKey, Step
 from tranche.model.run import Attempt, Input, KeyParts, Materialization, Outcome
 from tranche.model.script import Script
@@ -226,6 +227,25 @@ def parts(step: Step, state: StateReader) -> Mapping[str, Mapping[str | None, tu
         wanted[str(step.script.asset)] = set(step.keys)
     found = {asset: state.parts(asset, sorted(keys, key=str)) for asset, keys in wanted.items()}
     return {asset: known for asset, known in found.items() if known}
+
+
+def traced(step: Step, state: StateReader) -> tuple[str, ...] | None:
+    """The columns of a step that is Python of which it is known where they come from."""
+    script = step.script
+    if script.code is None or script.asset is None or not script.managed or step.is_of_table:
+        return ()
+    known = state.traced(str(script.asset), script.fingerprint)
+    return None if known is None else tuple(column.column for column in known.columns)
+
+
+def traced_lineage(step: Step, staged: Staged) -> TracedLineage | None:
+    """What was found out of where the columns of a step come from, as the store keeps it."""
+    if staged.traced is None:
+        return None
+    script = step.script
+    return TracedLineage(
+        asset=str(script.asset), fingerprint=script.fingerprint, lineage=staged.traced
+    )
 
 
 def pinned_inputs(step: Step, state: StateReader) -> Inputs:

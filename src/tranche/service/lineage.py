@@ -9,7 +9,7 @@ from functools import cache
 from tranche.errors import ScriptFaults, UnknownTarget
 from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
 from tranche.model.columns import Columns
-from tranche.model.lineage import Direction, Point, Trace
+from tranche.model.lineage import Direction, Point, ScriptLineage, Trace
 from tranche.model.project import Project
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.lineage import ProjectLineage
@@ -64,7 +64,15 @@ def project_lineage(project: Project, state: PartitionReader) -> ProjectLineage:
         versions = state.schemas(str(asset), limit=1)
         return versions[0].columns if versions else None
 
-    return ProjectLineage(build_graph(project.scripts), captured, lineage_of)
+    @cache
+    def seen(script: str) -> ScriptLineage | None:
+        made = graph.scripts[script]
+        if made.code is None or made.asset is None:
+            return None
+        return state.traced(str(made.asset), made.fingerprint)
+
+    graph = build_graph(project.scripts)
+    return ProjectLineage(graph, captured, lineage_of, lambda script: seen(script.name))
 
 
 def read_columns(project: Project) -> ReadColumns:

@@ -9,11 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, Table, and_, case, delete, insert, or_
 
 from tranche.model.columns import Columns, SchemaVersion
+from tranche.model.lineage import TracedLineage
 from tranche.model.run import KeyParts, Materialization
 from tranche.state import queries
 from tranche.state.advisory import lock_in_transaction
 from tranche.state.forms import entry_json
 from tranche.state.keys import key_hash
+from tranche.state.lineages import lineage_json
 from tranche.state.rows import (
     ATTEMPT_COLUMNS,
     SUCCESS_COLUMNS,
@@ -25,6 +27,7 @@ from tranche.state.rows import (
     use_rows,
 )
 from tranche.state.tables import (
+    lineages,
     materializations,
     partitions,
     parts,
@@ -137,6 +140,16 @@ def note_columns(connection: Connection, captured: SchemaVersion) -> None:
     if known != captured.columns:
         row = row_of(replace(captured, version=version + 1))
         connection.execute(insert(schemas), row)
+
+
+def note_lineage(connection: Connection, traced: TracedLineage) -> None:
+    """Keeps where the columns of an asset come from; the latest word counts."""
+    statement = insert_or(connection, lineages)
+    upsert = statement.on_conflict_do_update(
+        index_elements=["asset", "fingerprint"], set_={"lineage": statement.excluded.lineage}
+    )
+    row = row_of(traced) | {"lineage": lineage_json(traced.lineage)}
+    connection.execute(upsert, row)
 
 
 def note_staged(connection: Connection, attempt: str, entries: Sequence[Materialization]) -> None:

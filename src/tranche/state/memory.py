@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from tranche.errors import StateError
 from tranche.model.backfill import UNFINISHED, Backfill, BackfillStatus
 from tranche.model.columns import Columns
+from tranche.model.lineage import TracedLineage
 from tranche.model.pending import Reserved
 from tranche.model.run import Attempt, Claim, KeyParts, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
 from tranche.ports import Unwatched, Watcher
 from tranche.state import checks
+from tranche.state.lineages import checked_lineage
 from tranche.state.memory_triggers import MemoryTriggers
 
 
@@ -298,12 +300,14 @@ class MemoryStore(MemoryTriggers):
         attempt: Attempt | None = None,
         columns: Columns = (),
         parts: Sequence[KeyParts] = (),
+        traced: TracedLineage | None = None,
     ) -> None:
         step = checks.checked_step(step)
         attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
         captured = checks.checked_capture(step, attempt, columns)
         kept = checks.checked_parts(parts)
+        lineage = checked_lineage(traced)
         with self._lock:
             known = self._step(step.run, step.position)
             if attempt is not None:
@@ -315,6 +319,8 @@ class MemoryStore(MemoryTriggers):
             for entry in entries:
                 self._enter(entry)
             self._give_parts(kept)
+            if lineage is not None:
+                self._lineages[lineage.asset, lineage.fingerprint] = lineage.lineage
             ended = step.finished_at or (attempt.finished_at if attempt else None)
             made = [entry for entry in entries if entry.status == "succeeded"]
             places = {(entry.asset, entry.partition) for entry in made}

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
+from tranche.model.lineage import ScriptLineage
 from tranche.model.rows import Rows
 from tranche.model.run import (
     KeyParts,
@@ -34,6 +35,7 @@ class MemoryLedger:
         self._samples: dict[str, dict[int, Rows]] = {}
         self._partitions: dict[tuple[str, str | None], PartitionState] = {}
         self._schemas: dict[str, list[SchemaVersion]] = {}
+        self._lineages: dict[tuple[str, str], ScriptLineage] = {}
         self._parts: dict[tuple[str, str | None], set[str]] = {}
         """The parts that each key was the last to be written to."""
 
@@ -180,6 +182,10 @@ class MemoryLedger:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         with self._lock:
             return tuple(self._schemas.get(asset, ())[::-1][:limit])
+
+    def traced(self, asset: str, fingerprint: str) -> ScriptLineage | None:
+        with self._lock:
+            return self._lineages.get((checks.checked_asset(asset), fingerprint))
 
     def _enter(self, entry: Materialization) -> None:
         """Appends an entry that the log does not have yet, and moves its key."""

@@ -37,6 +37,7 @@ from tranche.state.tables import (
     attempts,
     backfills,
     claims,
+    lineages,
     materializations,
     partitions,
     parts,
@@ -282,6 +283,12 @@ def snapshots_used(asset: str, since: datetime) -> Select[Any]:
 def schemas_of(asset: str, limit: int) -> Select[Any]:
     query = select(*columns(schemas, SchemaVersion)).where(schemas.c.asset == asset)
     return query.order_by(schemas.c.version.desc()).limit(limit)
+
+
+def lineage_of(asset: str, fingerprint: str) -> Select[Any]:
+    return select(lineages.c.lineage).where(
+        lineages.c.asset == asset, lineages.c.fingerprint == fingerprint
+    )
 
 
 def _bound(order: tuple[ColumnElement[Any], ...], *values: Any) -> Tuple:

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Row, Table
 
 from tranche.model.backfill import Backfill
 from tranche.model.columns import SchemaVersion
+from tranche.model.lineage import TracedLineage
 from tranche.model.pending import Pending, Rejected
 from tranche.model.run import Attempt, Claim, Materialization, PartitionState, Run, StepRecord
 from tranche.model.token import Token
@@ -48,6 +49,7 @@ Value = (
     | Materialization
     | PartitionState
     | SchemaVersion
+    | TracedLineage
     | Backfill
     | Pending
     | Rejected

@@ -14,6 +14,7 @@ from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
+from tranche.model.lineage import ScriptLineage
 from tranche.model.pending import Pending, PendingStatus, Ready, Rejected
 from tranche.model.run import (
     Attempt,
@@ -33,6 +34,7 @@ from tranche.state.connections import connect, recorded_version
 from tranche.state.failures import explained
 from tranche.state.forms import entry_of, sample_of, tests_of, violated
 from tranche.state.keys import key_hash
+from tranche.state.lineages import lineage_of
 from tranche.state.liveness import FileLives, Lives, life_of_server
 from tranche.state.rows import backfill_of, materialization_of, schema_of
 from tranche.state.schema import HEAD
@@ -289,6 +291,12 @@ class SqlReader:
         with self._reading() as connection:
             found = connection.execute(queries.schemas_of(asset, limit))
             return tuple(schema_of(row) for row in found)
+
+    def traced(self, asset: str, fingerprint: str) -> ScriptLineage | None:
+        asset = checks.checked_asset(asset)
+        with self._reading() as connection:
+            found = connection.scalars(queries.lineage_of(asset, fingerprint)).one_or_none()
+        return None if found is None else lineage_of(found)
 
     def used(self, asset: str, *, since: datetime) -> Sequence[str]:
         asset, since = checks.checked_asset(asset), checks.as_utc(since)

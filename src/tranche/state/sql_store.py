@@ -16,6 +16,7 @@ from tranche.errors import StateError
 from tranche.model.backfill import Backfill, BackfillStatus
 from tranche.model.columns import Columns
 from tranche.model.event import Event
+from tranche.model.lineage import TracedLineage
 from tranche.model.pending import Pending, Reserved
 from tranche.model.run import Attempt, Claim, KeyParts, Materialization, Run, RunStatus, StepRecord
 from tranche.model.token import Token
@@ -26,6 +27,7 @@ from tranche.state.changes import (
     append_to_log,
     move_partitions,
     note_columns,
+    note_lineage,
     note_parts,
     note_staged,
     note_uses,
@@ -33,6 +35,7 @@ from tranche.state.changes import (
 from tranche.state.claims import add_claims, conflicts, end_claims
 from tranche.state.connections import writing
 from tranche.state.failures import explained
+from tranche.state.lineages import checked_lineage
 from tranche.state.liveness import life_of_server
 from tranche.state.rows import row_of
 from tranche.state.sql_reader import SqlReader
@@ -169,12 +172,14 @@ class SqlStore(SqlReader):
         attempt: Attempt | None = None,
         columns: Columns = (),
         parts: Sequence[KeyParts] = (),
+        traced: TracedLineage | None = None,
     ) -> None:
         step = checks.checked_step(step)
         attempt = None if attempt is None else checks.checked_attempt(attempt)
         entries = checks.checked_materializations(materializations)
         captured = checks.checked_capture(step, attempt, columns)
         kept = checks.checked_parts(parts)
+        lineage = checked_lineage(traced)
         values = row_of(step)
         started_at = values.pop("started_at")
         with self._writing() as connection:
@@ -189,6 +194,8 @@ class SqlStore(SqlReader):
             move_partitions(connection, new)
             note_uses(connection, new)
             note_parts(connection, kept)
+            if lineage is not None:
+                note_lineage(connection, lineage)
             # What failed may be tried again, by the run itself or by who takes it over.
             at = checks.as_utc(_end(step, attempt))
             made = [(e.asset, e.partition) for e in new if e.status == "succeeded"]

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tranche.model.columns import SchemaVersion
+from tranche.model.lineage import ScriptLineage
 from tranche.model.run import PartitionState
 from tranche.state import checks
 from tranche.state.forms import columns_of
 from tranche.state.keys import key_hash, key_head
+from tranche.state.lineages import lineage_of
 from tranche.state.schema import HEAD, VERSION_TABLE
 from tranche.state.sqlite_file import explain_sqlite
 
@@ -118,6 +120,14 @@ class SqlitePartitions:
             )
             for asset, version, columns, run, at in found
         )
+
+    def traced(self, asset: str, fingerprint: str) -> ScriptLineage | None:
+        found = self._rows(
+            "SELECT lineage FROM lineages WHERE asset = ? AND fingerprint = ?",
+            checks.checked_asset(asset),
+            fingerprint,
+        )
+        return lineage_of(json.loads(found[0][0])) if found else None
 
     def _dated(
         self,

@@ -278,6 +278,15 @@ schemas = Table(
     PrimaryKeyConstraint("asset", "version"),
 )
 
+lineages = Table(
+    "lineages",
+    metadata,
+    Column("asset", Name, nullable=False),
+    Column("fingerprint", Name, nullable=False),
+    Column("lineage", Json, nullable=False),
+    PrimaryKeyConstraint("asset", "fingerprint"),
+)
+
 # A backfill is durable: whoever goes on with it takes its keys from here.
 backfills = Table(
     "backfills",

@@ -20,12 +20,21 @@ from typing import Any
 import pytest
 
 from tranche import service
+from tranche.model.asset import LakeTable
+from tranche.model.lineage import (
+    ColumnLineage,
+    Influence,
+    Origin,
+    ScriptLineage,
+    SourceColumn,
+)
 from tranche.model.project import Project
 from tranche.openlineage.watching import Lineage
-from tranche.ports import Unwatched
+from tranche.ports import Staged, Unwatched, Work
 from tranche.projects.config import load_settings, parse_settings
 from tranche.projects.load import load_project
 from tranche.testing import MemoryEngine
+from tranche.testing.engine import MemoryTrial
 
 from .scene import CHAIN, Scene
 
@@ -224,12 +233,14 @@ def events_of(project: Project) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def run_once(project: Project, **request: Any) -> None:
+def run_once(
+    project: Project, target: str = "a", engine: MemoryEngine | None = None, **request: Any
+) -> None:
     from tranche.model.plan import Request
 
     with service.open_state(project, create=True) as store:
-        asked = Request(target="a", fire_time=service.now(), partition=KEY, **request)
-        service.run(service.plan(project, asked, store), MemoryEngine(), store)
+        asked = Request(target=target, fire_time=service.now(), partition=KEY, **request)
+        service.run(service.plan(project, asked, store), engine or MemoryEngine(), store)
         lineage = store.watcher
     assert isinstance(lineage, Lineage)
     lineage.wait()
@@ -243,22 +254,92 @@ def test_whoever_opens_the_state_is_watched(project: Project) -> None:
     assert begun["job"]["facets"]["sql"]["query"] == CHAIN["b"]
 
 
+def column_lineage(project: Project, job: str) -> dict[str, Any]:
+    ended = [e for e in events_of(project) if e["eventType"] == "COMPLETE" and e["outputs"]]
+    output = next(e for e in ended if e["job"]["name"] == job)["outputs"][0]
+    found: dict[str, Any] = output["facets"]["columnLineage"]
+    return found
+
+
+def ways(fields: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    return {(f["field"], way["subtype"]) for f in fields for way in f["transformations"]}
+
+
 def test_columns_are_told_by_what_the_text_says(project: Project) -> None:
     text = CHAIN["a"].replace("SELECT", "SELECT sum(n) AS total, upper(name) AS name,", 1)
     text = f"{text} FROM src WHERE day > '2026-01-01' GROUP BY name"
     Path(project.settings.root, "pipelines", "a.sql").write_text(text)
     run_once(load_project(project.settings))
-    ended = [e for e in events_of(project) if e["eventType"] == "COMPLETE" and e["outputs"]]
-    told = next(e for e in ended if e["job"]["name"] == "a")["outputs"][0]["facets"][
-        "columnLineage"
-    ]
-
-    def ways(fields: list[dict[str, Any]]) -> set[tuple[str, str]]:
-        return {(f["field"], way["subtype"]) for f in fields for way in f["transformations"]}
-
+    told = column_lineage(project, "a")
     assert ways(told["fields"]["total"]["inputFields"]) == {("n", "AGGREGATION")}
     assert ways(told["fields"]["name"]["inputFields"]) == {("name", "TRANSFORMATION")}
     assert ways(told["dataset"]) >= {("day", "FILTER"), ("name", "GROUP_BY")}
+
+
+SEEN = """\
+# pipeline
+# partitioned daily
+# materialize lake://main/seen
+# column note <- lake://main/notes.text
+def main(spark):
+    return spark.range(1)
+"""
+
+
+class SeenTrial(MemoryTrial):
+    """A trial that finds out where columns come from, unless it is known."""
+
+    def stage(self) -> Staged:
+        if self.work.traced is not None:
+            return super().stage()
+        table = LakeTable("main", "src")
+        day, n = SourceColumn(table, "day"), SourceColumn(table, "n")
+        columns = (
+            ColumnLineage("total", (Origin(n, "aggregation"),)),
+            ColumnLineage("note", (Origin(n, "identity"),)),
+        )
+        found = ScriptLineage(columns=columns, rows=(Influence(day, "filter"),), tables=(table,))
+        return replace(super().stage(), traced=found)
+
+
+class SeeingEngine(MemoryEngine):
+    @contextmanager
+    def attempt(self, work: Work) -> Iterator[SeenTrial]:
+        self.asked.append(work.traced)
+        yield SeenTrial(self, work)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, ...] | None] = []
+
+
+def test_columns_of_python_are_told_by_what_was_seen(project: Project) -> None:
+    Path(project.settings.root, "pipelines", "seen.py").write_text(SEEN)
+    project, engine = load_project(project.settings), SeeingEngine()
+    run_once(project, "seen", engine)
+    run_once(project, "seen", engine)
+    assert engine.asked == [None, ("total", "note")]
+    told = column_lineage(project, "seen")
+    assert ways(told["fields"]["total"]["inputFields"]) == {("n", "AGGREGATION")}
+    # What a line says wins.
+    [note] = told["fields"]["note"]["inputFields"]
+    assert note["field"] == "text"
+    assert ways(told["dataset"]) == {("day", "FILTER")}
+    # Commands ask the state, and no Spark.
+    with service.open_partitions(project) as state:
+        traced = service.column_lineage(project, state, "seen.total", "up")
+        assert [(str(link.source), link.how) for link in traced.links] == [
+            ("lake://main/src.n", "aggregation"),
+            ("rows of lake://main/src", "rows"),
+            ("lake://main/src.day", "filter"),
+        ]
+        assert traced.complete
+
+    # It is not told of code that was changed since.
+    Path(project.settings.root, "pipelines", "seen.py").write_text(SEEN + "\nMORE = 1\n")
+    changed = load_project(project.settings)
+    with service.open_partitions(changed) as state:
+        assert not service.column_lineage(changed, state, "seen.total", "up").complete
 
 
 def test_the_texts_of_scripts_stay_here_if_they_shall(project: Project) -> None:
@@ -290,6 +371,7 @@ from pathlib import Path
 from tranche import service
 from tranche.model.plan import Request
 from tranche.testing import MemoryEngine
+from tranche.testing.engine import MemoryTrial
 project = service.open_project(Path(sys.argv[1]))
 with service.open_state(project, create=True) as store:
     asked = Request(target="a", fire_time=service.now(), partition="2026-05-16")

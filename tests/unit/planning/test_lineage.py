@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from tranche.model.asset import AssetUri, LakeTable
 from tranche.model.columns import Columns
-from tranche.model.lineage import Direction, Point, Trace
+from tranche.model.lineage import (
+    ColumnLineage,
+    Direction,
+    Influence,
+    Origin,
+    Point,
+    ScriptLineage,
+    SourceColumn,
+    Trace,
+    Unknown,
+)
+from tranche.model.script import Script
 from tranche.planning.graph import build_graph
 from tranche.planning.lineage import ProjectLineage
 from tranche.planning.lineage_trace import trace
+from tranche.script.lakes import Lakes
 from tranche.script.lineage import Lineages
+from tranche.script.python import read_python_script
 
 from .conftest import project_of
 
@@ -186,3 +199,64 @@ def test_keys_may_be_read() -> None:
     traced = found(lineage_of(texts), "b.x", "up")
     assert "a._tranche_partition filter rows of b" in arrows(traced)
     assert traced.complete
+
+
+CODE = (
+    "# pipeline\n# materialize lake://main/scores\n# column said <- lake://main/orders.tax\n"
+    "def main(spark):\n    return None\n"
+)
+
+
+def with_code(seen: ScriptLineage | None, captured: dict[str, str] | None = None) -> ProjectLineage:
+    """The shop, with a script in Python that reads what its text does not tell."""
+    read = read_python_script("scores", "s.py", CODE, Lakes(frozenset({"main"}), "main"))
+    assert read.script is not None, read.faults
+    scripts = (*project_of(SHOP).scripts, read.script)
+
+    def columns(asset: AssetUri) -> Columns | None:
+        known = (captured or {}).get(str(asset).rpartition("/")[2])
+        return None if known is None else tuple((name, "int") for name in known.split())
+
+    def kept(script: Script) -> ScriptLineage | None:
+        return seen if script.name == "scores" else None
+
+    return ProjectLineage(build_graph(scripts), columns, Lineages().of, kept)
+
+
+def seen_of_orders() -> ScriptLineage:
+    orders = LakeTable("main", "orders")
+    amount, status = SourceColumn(orders, "amount"), SourceColumn(orders, "status")
+    return ScriptLineage(
+        columns=(
+            ColumnLineage("score", (Origin(amount, "expression"),)),
+            ColumnLineage("said", (Origin(amount, "identity"),), unknown=(Unknown("more"),)),
+        ),
+        rows=(Influence(status, "filter"),),
+        tables=(orders,),
+    )
+
+
+def test_what_was_seen_of_python() -> None:
+    lineage = with_code(seen_of_orders(), {"scores": "score said later"})
+    assert arrows(found(lineage, "scores.score", "up"))[:3] == [
+        "orders.amount expression scores.score",
+        "orders.status filter rows of scores",
+        "raw.amount identity orders.amount",
+    ]
+    # A `column` line wins for its column.
+    [said] = [link for link in found(lineage, "scores.said", "up").links if link.declared]
+    assert (str(said.source), str(said.target)) == (
+        "lake://main/orders.tax",
+        "lake://main/scores.said",
+    )
+    assert found(lineage, "scores.said", "up").complete
+    # A table that only the plan tells of is read, too.
+    assert "orders.amount expression scores.score" in arrows(found(lineage, "raw.amount", "down"))
+    # Of a column that came later, nothing is known.
+    later = lineage.of(lineage.graph.scripts["scores"]).of("later")
+    assert later is not None and later.direct == ()
+
+
+def test_python_that_nobody_has_seen_run() -> None:
+    traced = found(with_code(None, {"scores": "score"}), "scores.score", "up")
+    assert [str(doubt) for doubt in traced.doubts] == ["s.py: the script runs Python"]

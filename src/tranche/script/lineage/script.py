@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sqlglot import exp
 
 from tranche.model.asset import AssetUri
 from tranche.model.columns import Columns
-from tranche.model.lineage import (
-    ColumnLineage,
-    Influence,
-    Origin,
-    Passed,
-    ScriptLineage,
-    Unknown,
-)
+from tranche.model.lineage import ColumnLineage, Passed, ScriptLineage, Unknown
 from tranche.model.script import Script
 from tranche.model.statement import Statement
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.lineage.reading import Read, read
 from tranche.script.lineage.relations import Column, Relation
+from tranche.script.lineage.results import column_lineage, in_order, told
 from tranche.script.lineage.scopes import Scope
 from tranche.script.lineage.tracer import ColumnsOf, Tracer
-from tranche.script.lineage.values import NOTHING, Value
+from tranche.script.lineage.values import NOTHING
 
 _NAMED = (
     *(exp.Column, exp.Table, exp.Dot, exp.Alias, exp.Aliases, exp.TableAlias, exp.PivotAlias),
@@ -194,54 +188,16 @@ def _result(
     for item in found.items:
         if isinstance(item, Column):
             if item.name.lower() != PARTITION_COLUMN:
-                columns.append(_column(item))
+                columns.append(column_lineage(item.name, item.value))
             continue
         unknown.add(Unknown(f"the columns of {item.label} are not known"))
         if item.asset is not None:
             passed.append(Passed(item.asset, item.without))
     return ScriptLineage(
         columns=tuple(columns),
-        rows=_sorted(found.rows),
+        rows=in_order(found.rows),
         passed=tuple(passed),
-        unknown=_told(unknown),
+        unknown=told(unknown),
         tables=tuple(dict.fromkeys((*tracer.tables, *script.reads))),
         whole=frozenset(tracer.whole | found.stars | (set(script.reads) - set(tracer.tables))),
     )
-
-
-def _column(column: Column) -> ColumnLineage:
-    value = _without_parts(column.value)
-    return ColumnLineage(
-        column.name,
-        tuple(
-            Origin(source, kind)
-            for source, kind in sorted(value.direct.items(), key=lambda each: str(each[0]))
-        ),
-        _sorted(value.indirect),
-        _told(value.unknown),
-    )
-
-
-def _without_parts(value: Value) -> Value:
-    """A field says nothing more where its whole column goes in, too."""
-    direct = {
-        source: kind
-        for source, kind in value.direct.items()
-        if not any(
-            other.asset == source.asset
-            and other.column == source.column
-            and len(other.path) < len(source.path)
-            and other.path == source.path[: len(other.path)]
-            and value.direct[other] == kind
-            for other in value.direct
-        )
-    }
-    return Value(direct, value.indirect, value.unknown)
-
-
-def _sorted(found: Iterable[Influence]) -> tuple[Influence, ...]:
-    return tuple(sorted(found, key=lambda each: (each.why, str(each.source))))
-
-
-def _told(unknown: Iterable[Unknown]) -> tuple[Unknown, ...]:
-    return tuple(sorted(unknown, key=lambda each: (each.line or 0, each.what)))
