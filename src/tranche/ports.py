@@ -59,6 +59,9 @@ class Work:
     parts: Mapping[str, Mapping[str | None, tuple[str, ...]]] = field(default_factory=dict)
     """By asset: the parts that keys of it were written to, of what it reads and of its own."""
 
+    sole_parts: frozenset[str] = frozenset()
+    """The parts of its own asset that are of its keys and of no others: what it may remove."""
+
     @property
     def compares(self) -> bool:
         """Whether it may matter that the rows are those of an earlier time."""
@@ -338,6 +341,10 @@ class StateReader(StoryReader, Protocol):
     def parts(self, asset: str, keys: Sequence[str | None]) -> Mapping[str | None, tuple[str, ...]]:
         """The parts of a table that each of these keys was the last to be written to, sorted; keys
         without any are missing."""
+        ...
+
+    def sole_parts(self, asset: str, keys: Sequence[str | None]) -> frozenset[str]:
+        """The parts that were last written for some of these keys, and for no other key."""
         ...
 
     def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:

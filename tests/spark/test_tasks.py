@@ -6,7 +6,7 @@ import itertools
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from tranche.testing import MemoryStore
 
 LAKES = ("main", "delta", "parquet")
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
-D1, D2 = "2026-05-15", "2026-05-16"
+D0, D1, D2 = "2026-05-14", "2026-05-15", "2026-05-16"
 IOS = {
     "iceberg": 'IcebergIO("lake://main")',
     "delta": 'DeltaIO("data/{}")',
@@ -160,6 +160,68 @@ class TestParts:
         jobs.done(D1)
         jobs.done(D2)
         assert jobs.seen[-2] == [(D2, "us", 2)]
+
+
+SEVERAL = """
+@task(io={io}, partition_by={by})
+def extract(spark, partitions):
+    rows = [row for key in partitions for row in ROWS[key]]
+    return spark.createDataFrame(rows, "day date, region string, n int")
+
+@task(all_partitions=True)
+def everything(extract, partitions) -> None:
+    seen.append(sorted((row.n for row in extract.collect())))
+
+@task
+def own(extract, partition) -> None:
+    seen.append((partition, sorted(row.n for row in extract.collect())))
+
+rows = extract()
+everything(rows)
+own(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("delta", "parquet"),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("iceberg", "csv", "json")),
+    ],
+)
+class TestSeveralKeys:
+    """One call for several keys, whose rows are divided by columns of their own."""
+
+    def test_a_run_that_looks_back_touches_no_day_before(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            SEVERAL.format(io=jobs.io(kind), by='("day", "region")'),
+            "partitioning=Daily(start='2026-05-01', lookback=1)",
+        )
+        jobs.rows |= {
+            key: [(date.fromisoformat(key), "eu", n), (date.fromisoformat(key), None, n + 10)]
+            for n, key in enumerate((D0, D1, D2))
+        }
+        jobs.done(D1)
+        jobs.done(D2)
+        # The run of D2 is also for D1, which was written together with D0.
+        every, *own = jobs.seen[-3:]
+        assert every == [0, 1, 2, 10, 11, 12]
+        assert sorted(own) == [(D1, [1, 11]), (D2, [2, 12])]
+        jobs.rows[D1] = []
+        jobs.done(D1, exact=True)
+        assert jobs.seen[-2:] == [[0, 2, 10, 12], (D1, [])]
+
+    def test_parts_that_do_not_tell_their_key_are_shared(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(SEVERAL.format(io=jobs.io(kind), by='"region"'))
+        day = date.fromisoformat(D1)
+        jobs.rows |= {D1: [(day, "eu", 1)], D2: [(day, "us", 2)]}
+        assert jobs.fill(D1, D2).status == "succeeded"
+        jobs.rows[D1] = [(day, "jp", 3)]
+        jobs.done(D1)
+        # Whether (eu) was of D1 alone, nobody knows: it stays until D2 has run again too.
+        assert jobs.seen[-2:] == [[1, 2, 3], (D1, [3])]
+        jobs.done(D2)
+        assert jobs.seen[-2:] == [[2, 3], (D2, [2])]
 
 
 KEYED = """

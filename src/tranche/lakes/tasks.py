@@ -256,15 +256,9 @@ class TaskExecution(CodeExecution):
         finally:
             kept.unpersist()
 
-    def held_alone(self) -> set[str]:
-        """The parts that these keys were written to, and no other key since."""
-        held = self.work.parts.get(str(self.step.script.asset), {})
-        return {
-            part
-            for key in self.keys or (None,)
-            for part in held.get(key, ())
-            if part != nothing_part(key)
-        }
+    def held_alone(self) -> frozenset[str]:
+        """The parts that only these keys were written to, and no other key since."""
+        return self.work.sole_parts - {nothing_part(key) for key in self.keys or (None,)}
 
     def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
         by: tuple[str, ...] = self.output.partition_by

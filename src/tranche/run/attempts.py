@@ -245,6 +245,7 @@ class Attempts:
             past=ledger.past(self.step, self.store),
             standing=ledger.standing(self.step, self.store),
             parts=ledger.parts(self.step, self.store),
+            sole_parts=ledger.sole_parts(self.step, self.store),
         )
         result: StepResult | None = None
         try:

@@ -11,16 +11,13 @@ from tranche.errors import ColumnsRejected, NotBuiltYet, ResultRejected
 from tranche.jobs.conversion import converted, frame_kind, needed
 from tranche.jobs.merge import Merge, When
 from tranche.model.code import Frame
-from tranche.model.output import Output
+from tranche.model.output import KEY_COLUMN, Output, telling_column
 from tranche.model.script import Script
 
 Record: TypeAlias = Mapping[str, Any]
 Slices: TypeAlias = dict[str | None, tuple[Record, ...]]
 Part: TypeAlias = tuple[Any, ...]
 """The values of the partition columns of a row."""
-
-KEY_COLUMN = "partition_key"
-"""The column that says which key a row is of, where a call is for several."""
 
 
 @dataclass(slots=True)
@@ -77,20 +74,33 @@ class Kept:
                 old = table.get(key, ())
                 if columns:
                     parts = {_part(row, columns) for row in new}
-                    gone = set(keys) if KEY_COLUMN in columns else set()
-                    old = tuple(
-                        row
-                        for row in old
-                        if append
-                        or (_part(row, columns) not in parts and row.get(KEY_COLUMN) not in gone)
-                    )
-                    for each in keys or (None,):
-                        self.parts.setdefault(asset, {})[each] = parts
-                    table[key] = (*old, *new)
+                    gone = set() if append else parts | self._sole(asset, keys)
+                    kept = (row for row in old if _part(row, columns) not in gone)
+                    table[key] = (*kept, *new)
+                    self._give(asset, parts, keys, columns)
                 else:
                     table[key] = (*old, *new) if append else tuple(new)
             if output is not None and output.kind not in ("lake", "iceberg") and not columns:
                 self._only(asset, slices, append=append)
+
+    def _sole(self, asset: str, keys: Sequence[str]) -> set[Part]:
+        """The parts that were last written for these keys, and for no others."""
+        known = self.parts.get(asset, {})
+        own: set[str | None] = set(keys) or {None}
+        held = set[Part]().union(*(parts for key, parts in known.items() if key in own))
+        return held.difference(*(parts for key, parts in known.items() if key not in own))
+
+    def _give(
+        self, asset: str, parts: set[Part], keys: Sequence[str], columns: Sequence[str]
+    ) -> None:
+        """Gives parts to the keys that they are of, and takes them from all others."""
+        known = self.parts.setdefault(asset, {})
+        for key in known:
+            known[key] = known[key] - parts
+        values = {part: dict(zip(columns, map(_value, part), strict=True)) for part in parts}
+        telling = telling_column(list(values.values()), keys)
+        for key in keys or (None,):
+            known[key] = {p for p in parts if telling is None or values[p][telling] == key}
 
     def _only(self, asset: str, slices: Slices, *, append: bool) -> None:
         """Without partition columns, files are replaced as a whole."""
@@ -193,6 +203,11 @@ def _with_key(
 
 def _part(row: Record, columns: Sequence[str]) -> Part:
     return tuple(row.get(column) for column in columns)
+
+
+def _value(value: Any) -> str | None:
+    """A value of a partition column as a key would be written."""
+    return None if value is None else str(value)
 
 
 def _columns(merge: Merge) -> tuple[str, ...]:

@@ -16,10 +16,10 @@ from tranche.jobs.own_io import read_own, write_own
 from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, JobTask
 from tranche.model.code import Code, Loaded
-from tranche.model.output import Output
+from tranche.model.output import KEY_COLUMN, Output
 from tranche.model.script import Script
 from tranche.ports import Staged, Work, Written, WrittenKey
-from tranche.testing.kept import KEY_COLUMN, Kept, Record, Slices
+from tranche.testing.kept import Kept, Record, Slices
 
 
 class TaskTrial:
