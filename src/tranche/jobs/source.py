@@ -130,6 +130,16 @@ def returns_nothing(node: Definition) -> bool:
     )
 
 
+def blind_merges(source: Source, node: Definition) -> Iterator[int]:
+    """The lines of a function that make a Merge and do not say which rows are the same."""
+    calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    for call in calls:
+        # Of **options, nobody knows what they say.
+        told = any(word.arg in (None, "on") for word in call.keywords)
+        if not told and source.dotted(call.func) == "tranche.Merge":
+            yield call.lineno
+
+
 def is_ordinary(node: Definition) -> bool:
     """Whether a function does its work when it is called: it is not async, and no generator."""
     return isinstance(node, ast.FunctionDef) and not any(

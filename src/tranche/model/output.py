@@ -27,6 +27,12 @@ class Output:
     auto_filter: bool = True
     """Whether those downstream read what was written, and not everything."""
 
+    @property
+    def replaces_all(self) -> bool:
+        """Whether rows take the place of all that is there, of whichever key that is."""
+        divided = self.kind == "lake" or bool(self.partition_by)
+        return self.kind != "own" and self.mode == "overwrite" and not divided
+
 
 def telling_column(parts: Sequence[Mapping[str, str | None]], keys: Sequence[str]) -> str | None:
     """The partition column that says of which of several keys each part is, if there is one:
