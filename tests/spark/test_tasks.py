@@ -153,6 +153,36 @@ class TestParts:
         jobs.done(D1)
         assert jobs.seen[-2:] == [[(D2, "eu", 3)], []]
 
+    def test_keys_that_run_at_once_make_a_table_together(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        jobs.rows |= {key: [(key, "eu", n)] for n, key in enumerate((D0, D1, D2))}
+        result = jobs.fill(D0, D2)
+        assert result.status == "succeeded", [step.record.error for step in result.steps]
+        assert not result.warnings
+        every = max((seen for seen in jobs.seen), key=len)
+        assert every == [(D0, "eu", 0), (D1, "eu", 1), (D2, "eu", 2)]
+
+    def test_a_key_that_never_had_rows(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        jobs.rows |= {D1: [(D1, "eu", 1)], D2: []}
+        jobs.done(D1)
+        jobs.done(D2)
+        assert jobs.seen[-2:] == [[(D1, "eu", 1)], []]
+
+    def test_columns_that_divide_it_do_not_change(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)).replace(', "region")', ",)"))
+        jobs.rows |= {D1: [(D1, "eu", 1), (D1, "us", 2)], D2: [(D1, "eu", 3)]}
+        jobs.done(D1)
+        before = jobs.seen[-2]
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        (failed, *_) = jobs.run(D2).steps
+        error = str(failed.record.error)
+        assert "is divided by event_date, and partition_by= says event_date, region" in error
+        jobs.write(EXTRACT.format(io=jobs.io(kind)).replace(', "region")', ",)"))
+        jobs.rows[D2] = [(D2, "eu", 3)]
+        jobs.done(D2)
+        assert jobs.seen[-2] == [*before, (D2, "eu", 3)]
+
     def test_without_columns_all_is_replaced(self, jobs: Jobs, kind: str) -> None:
         body = EXTRACT.replace(', partition_by=("event_date", "region")', "")
         jobs.write(body.format(io=jobs.io(kind)))
@@ -367,6 +397,26 @@ class TestResults:
         jobs.done(D1)
         jobs.done(D2)
         assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
+
+    @pytest.mark.parametrize("lake", ["delta", pytest.param("main", marks=pytest.mark.slow)])
+    def test_a_merge_inserts_all_columns_into_its_slice(self, jobs: Jobs, lake: str) -> None:
+        jobs.write(
+            f"""
+            @task(writes="lake://{lake}/inserted")
+            def extract(spark, partition):
+                return Merge(spark.createDataFrame(ROWS[partition], "id int, n int"), on="id")
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.collect())))
+
+            own(extract())
+            """
+        )
+        for day, rows in ((D1, [(1, 1)]), (D2, [(1, 5)]), (D1, [(1, 7), (2, 7)])):
+            jobs.rows[day] = rows
+            jobs.done(day)
+        assert jobs.seen == [[(1, 1)], [(1, 5)], [(1, 7), (2, 7)]]
 
     def test_a_merge_stays_within_its_slice(self, jobs: Jobs) -> None:
         jobs.write(

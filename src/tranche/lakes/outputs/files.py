@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -22,7 +23,6 @@ from tranche.script.binding import escaped_path
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows that have no value, as Hive and Spark name it."""
-
 
 class FilesPlace(Place):
     """A folder for each value of each column, as Spark lays it out."""
@@ -47,6 +47,11 @@ class FilesPlace(Place):
         about = self.log.about()
         return None if about is None else StructType.fromJson(about["columns"])
 
+    def divided_by(self) -> tuple[str, ...] | None:
+        about = self.log.about()
+        noted = None if about is None else about["layout"]
+        return None if noted is None else tuple(json.loads(noted))
+
     def rows(self) -> DataFrame:
         columns = self.columns()
         if columns is None:
@@ -69,8 +74,11 @@ class FilesPlace(Place):
         assert found is not None, f"{self} does not show the commit that was made to it"
         return found
 
-    def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
-        self.write(rows, by, commit, "replace", whole=True)
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        self.write(rows, by, commit, "replace", whole=True, based_on=0)
+
+    def replace_all(self, rows: DataFrame, commit: Commit) -> None:
+        self.write(rows, (), commit, "replace", whole=True)
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         self.write(rows, by, commit, "append")
@@ -92,10 +100,11 @@ class FilesPlace(Place):
         more: Sequence[str] = (),
         *,
         whole: bool = False,
+        based_on: int | None = None,
     ) -> None:
         """Writes rows beside what is there, and puts them into their places."""
         self.log.forget(commit.attempt.id)
-        based_on = self.log.latest()
+        based_on = self.log.latest() if based_on is None else based_on
         staged = self.log.staged_folder(commit.attempt.id)
         writer = rows.write.format(self.format)
         if self.format == "csv":
@@ -117,6 +126,7 @@ class FilesPlace(Place):
                 rows_by_key={part_of(folder): 0 for folder in written},
                 based_on=based_on,
                 columns=columns.json(),
+                layout=json.dumps(list(by)),
             )
         )
         entry = self.log.staged(commit.attempt.id)
