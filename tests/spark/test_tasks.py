@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -320,7 +321,54 @@ class TestKeys:
         assert f"pipelines/{jobs.name}.py:" in error
 
 
+_VALUES = """
+    id int, text string, at timestamp, local timestamp_ntz, day date, n double, much decimal(38,9),
+    good boolean
+"""
+_TEXTS = ["  padded ", "a\nb", "a\r\nb", 'a "quote"', "back\\slash", "a,b", "", None, "null", "ü"]
+
+
 class TestResults:
+    @pytest.mark.parametrize("kind", ["csv", "json"])
+    def test_files_of_text_keep_every_value(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io(kind)}, partition_by="partition_key")
+            def extract(spark, partition):
+                return spark.createDataFrame(ROWS[partition], ROWS["columns"])
+
+            @task(io={jobs.io(kind)}, partition_by="partition_key")
+            def alone(extract):
+                return extract.select("text")
+
+            @task
+            def own(rows, texts) -> None:
+                seen.append(sorted(map(tuple, rows.drop("partition_key").collect()), key=repr))
+                seen.append(sorted((row.text for row in texts.collect()), key=repr))
+
+            rows = extract()
+            own(rows, alone(rows))
+            """
+        )
+        moment = datetime(2026, 5, 15, 12, 30, 1, 123456)
+        values = (
+            moment,
+            moment,
+            moment.date(),
+            0.1,
+            Decimal("12345678901234567890.123456789"),
+            True,
+        )
+        rows = [(n, text, *values) for n, text in enumerate(_TEXTS)]
+        rows.append((len(rows), *([None] * 7)))
+        jobs.rows |= {"columns": _VALUES, D1: rows}
+        jobs.done(D1)
+        if kind == "csv":
+            # It has no empty texts.
+            rows = [(n, text or None, *others) for n, text, *others in rows]
+        assert jobs.seen[0] == sorted(rows, key=repr)
+        assert jobs.seen[1] == sorted((text for _, text, *_ in rows), key=repr)
+
     def test_none_writes_nothing_and_is_handed_over(self, jobs: Jobs) -> None:
         jobs.write(
             """

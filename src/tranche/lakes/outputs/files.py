@@ -24,6 +24,31 @@ from tranche.script.binding import escaped_path
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows that have no value, as Hive and Spark name it."""
 
+_TIMES = {
+    # Without these, Spark writes milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_OPTIONS: dict[str, dict[str, str | bool]] = {
+    "parquet": {},
+    "json": {**_TIMES},
+    "csv": {
+        **_TIMES,
+        "header": True,
+        # Texts come back as they are: with spaces around them, quotes and backslashes.
+        "ignoreLeadingWhiteSpace": False,
+        "ignoreTrailingWhiteSpace": False,
+        "escape": '"',
+    },
+}
+_READING: dict[str, dict[str, str | bool]] = {
+    "parquet": {},
+    "json": {"mode": "FAILFAST"},
+    # A text may have several lines.
+    "csv": {"mode": "FAILFAST", "enforceSchema": False, "multiLine": True},
+}
+
+
 class FilesPlace(Place):
     """A folder for each value of each column, as Spark lays it out."""
 
@@ -106,9 +131,10 @@ class FilesPlace(Place):
         self.log.forget(commit.attempt.id)
         based_on = self.log.latest() if based_on is None else based_on
         staged = self.log.staged_folder(commit.attempt.id)
-        writer = rows.write.format(self.format)
-        if self.format == "csv":
-            writer = writer.option("header", True)
+        writer = rows.write.format(self.format).options(**_OPTIONS[self.format])
+        if self.format == "csv" and len(rows.columns) == len(by) + 1:
+            # A line without anything is no row.
+            writer = writer.option("nullValue", '""')
         writer.partitionBy(*by).save(escaped_path(str(staged)))
         written = _leaves(staged, len(by))
         folders = None if whole or not by else tuple(sorted({*written, *more}))
@@ -144,8 +170,7 @@ class FilesPlace(Place):
 
     def read(self, folder: Path, columns: StructType) -> DataFrame:
         reader = self.session.read.format(self.format).schema(columns)
-        if self.format == "csv":
-            reader = reader.option("header", True).option("enforceSchema", False)
+        reader = reader.options(**_OPTIONS[self.format], **_READING[self.format])
         return reader.load(escaped_path(str(folder)))
 
 
