@@ -80,8 +80,8 @@ class Kept:
                     self._give(asset, parts, keys, columns)
                 else:
                     table[key] = (*old, *new) if append else tuple(new)
-            if output is not None and output.kind not in ("lake", "iceberg") and not columns:
-                self._only(asset, slices, append=append)
+            if output is not None and output.replaces_all:
+                self.tables[asset] = {key: self.tables[asset][key] for key in slices}
 
     def _sole(self, asset: str, keys: Sequence[str]) -> set[Part]:
         """The parts that were last written for these keys, and for no others."""
@@ -102,21 +102,21 @@ class Kept:
         for key in keys or (None,):
             known[key] = {p for p in parts if telling is None or values[p][telling] == key}
 
-    def _only(self, asset: str, slices: Slices, *, append: bool) -> None:
-        """Without partition columns, files are replaced as a whole."""
-        if not append:
-            self.tables[asset] = {key: self.tables[asset][key] for key in slices}
-
-    def merge(self, asset: str, merge: Merge, keys: Sequence[str]) -> tuple[Record, ...]:
+    def merge(
+        self, asset: str, merge: Merge, keys: Sequence[str], output: Output
+    ) -> tuple[Record, ...]:
         """Carries a Merge out whose clauses are no SQL; what it is given is what changed."""
         new, _ = records_of(merge.rows)
-        on = _columns(merge)
+        on, columns = _columns(merge), output.partition_by
+        sliced = output.kind == "lake" and len(keys) == 1
         with self.lock:
             table = self.tables.setdefault(asset, {})
-            slice_ = keys[0] if len(keys) == 1 else None
+            slice_ = keys[0] if sliced else None
             sources = {_part(row, on): row for row in new}
             matched: set[Part] = set()
             for key, old in list(table.items()):
+                if sliced and key != slice_:
+                    continue
                 kept: list[Record] = []
                 for row in old:
                     source = sources.get(_part(row, on))
@@ -126,6 +126,8 @@ class Kept:
             if any(when.match == "not_matched" for when in merge.clauses):
                 added = [row for part, row in sources.items() if part not in matched]
                 table[slice_] = (*table.get(slice_, ()), *added)
+            if columns:
+                self._give(asset, {_part(row, columns) for row in new}, keys, columns)
             self.schemas.setdefault(asset, _schema(merge.rows, ()))
             self.frames.setdefault(asset, frame_kind(merge.rows) or "arrow")
         return tuple(new)
@@ -137,6 +139,9 @@ class Kept:
         with self.lock:
             table = self.tables.get(asset, {})
             if keys is None or (output is not None and not output.auto_filter):
+                return tuple(row for rows in table.values() for row in rows)
+            if output is not None and output.kind != "lake" and not output.partition_by:
+                # An IO that divides nothing has nothing to tell keys apart by.
                 return tuple(row for rows in table.values() for row in rows)
             if output is None or not output.partition_by:
                 return tuple(row for key in keys for row in table.get(key, ()))

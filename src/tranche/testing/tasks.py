@@ -70,7 +70,7 @@ class TaskTrial:
             write_own(self.task.io, self.script, self.keys, self.returned)
             return Written(keys=self.each({}))
         if isinstance(self.returned, Merge):
-            rows = self.kept.merge(name, self.returned, self.keys)
+            rows = self.kept.merge(name, self.returned, self.keys, self.output)
             return Written(rows=len(rows), digest=_digest(rows), keys=self.each({}))
         self.kept.write(name, self.returned, self.slices, self.keys, self.output)
         rows = tuple(row for found in self.slices.values() for row in found)

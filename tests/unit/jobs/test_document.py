@@ -184,10 +184,43 @@ def test_a_merge_leaves_other_partitions_alone() -> None:
     ]
 
 
-def test_without_partition_columns_everything_is_replaced() -> None:
+@pytest.mark.parametrize(
+    ("io", "options", "expected"),
+    [
+        (DeltaIO("d"), {"partition_by": "region"}, [{(1, "eu", 1)}, {(1, "eu", 2), (2, "us", 2)}]),
+        (DeltaIO("d"), {}, [{(1, "eu", 1)}, {(1, "eu", 2), (2, "us", 2)}]),
+        (None, {"writes": "lake://main/x"}, [{(1, "eu", 1), (2, "us", 1)}, {(1, "eu", 2)}]),
+    ],
+)
+def test_those_downstream_read_what_was_merged(
+    io: Any, options: dict[str, Any], expected: list[set[tuple[int, str, int]]]
+) -> None:
+    seen: list[set[tuple[int, str, int]]] = []
+
+    @job(partitioning=Daily(start="2024-01-01"))
+    def sales() -> None:
+        @task(io=io, **options)
+        def extract(partition: str) -> Any:
+            rows = sorted(expected[int(partition[-1]) - 1])
+            return Merge(pd.DataFrame(rows, columns=["id", "region", "n"]), on="id")
+
+        @task
+        def transform(df: pd.DataFrame) -> None:
+            seen.append(set(df.itertuples(index=False, name=None)))
+
+        transform(extract())
+
+    engine = MemoryEngine()
+    for key in ("2024-01-01", "2024-01-02"):
+        run_job(sales, partition=key, engine=engine)
+    assert seen == expected
+
+
+@pytest.mark.parametrize("io", [ParquetIO("d"), IcebergIO("lake://main")])
+def test_without_partition_columns_everything_is_replaced(io: Any) -> None:
     engine = MemoryEngine()
     first, second = pd.DataFrame({"n": [1, 2]}), pd.DataFrame({"n": [3]})
-    sales = frames(ParquetIO("d"), [first, second])
+    sales = frames(io, [first, second])
     run_job(sales, partition="2024-01-01", engine=engine)
     done = run_job(sales, partition="2024-01-02", engine=engine)
     assert [r for rows in engine.tables[done["extract"].asset].values() for r in rows] == [{"n": 3}]
