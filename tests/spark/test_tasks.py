@@ -369,6 +369,46 @@ class TestResults:
         assert jobs.seen[0] == sorted(rows, key=repr)
         assert jobs.seen[1] == sorted((text for _, text, *_ in rows), key=repr)
 
+    @pytest.mark.parametrize("kind", ["csv", pytest.param("json", marks=pytest.mark.slow)])
+    def test_columns_of_files_go_by_name(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io(kind)}, partition_by="partition_key")
+            def extract(spark, partition):
+                return spark.createDataFrame(*ROWS[partition])
+
+            @task(io={jobs.io(kind)})
+            def latest(extract):
+                return extract.select(*ROWS["latest"])
+
+            @task(all_partitions=True)
+            def every(extract, latest) -> None:
+                seen.append(sorted((row.a, row.b) for row in extract.collect()))
+                seen.append([row.asDict() for row in latest.collect()])
+
+            rows = extract()
+            every(rows, latest(rows))
+            """
+        )
+        jobs.rows |= {
+            D0: ([(1, "x")], "a int, b string"),
+            D1: ([("y", 2)], "b string, a int"),
+            D2: ([(3,)], "a int"),
+            "latest": ["b"],
+        }
+        jobs.done(D0)
+        jobs.done(D1)
+        assert jobs.seen[-2:] == [[(1, "x"), (2, "y")], [{"b": "y"}]]
+        jobs.rows["latest"] = ["a"]
+        jobs.done(D2)
+        assert jobs.seen[-2:] == [[(1, "x"), (2, "y"), (3, None)], [{"a": 3}]]
+        jobs.rows[D2] = ([(3, 4)], "a int, c int")
+        (failed, *_) = jobs.run(D2).steps
+        if kind == "csv":
+            assert "have no column c, and CSV cannot add one" in str(failed.record.error)
+        else:
+            assert failed.record.status == "succeeded"
+
     def test_none_writes_nothing_and_is_handed_over(self, jobs: Jobs) -> None:
         jobs.write(
             """
