@@ -52,7 +52,7 @@ class Source:
                 inner = names_of(ast.Module([node], []))
                 found.imported = inner.imported | found.imported
         if found.imported.pop("*", None) == "tranche.*":
-            found.imported |= {name: f"tranche.{name}" for name in ("job", "task")}
+            found.imported |= {name: f"tranche.{name}" for name in ("job", "task", "Merge")}
         return found
 
     def dotted(self, node: ast.expr) -> str | None:
