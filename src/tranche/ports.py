@@ -71,6 +71,9 @@ class Work:
     """The columns of which it is known where they come from, for a step as this one is; None if
     nobody has asked yet."""
 
+    sole_parts: frozenset[str] = frozenset()
+    """The parts of its own asset that are of its keys and of no others: what it may remove."""
+
     @property
     def compares(self) -> bool:
         """Whether it may matter that the rows are those of an earlier time."""
@@ -361,6 +364,10 @@ class StateReader(StoryReader, Protocol):
     def parts(self, asset: str, keys: Sequence[str | None]) -> Mapping[str | None, tuple[str, ...]]:
         """The parts of a table that each of these keys was the last to be written to, sorted; keys
         without any are missing."""
+        ...
+
+    def sole_parts(self, asset: str, keys: Sequence[str | None]) -> frozenset[str]:
+        """The parts that were last written for some of these keys, and for no other key."""
         ...
 
     def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:

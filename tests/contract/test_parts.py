@@ -43,14 +43,26 @@ def test_keys_that_were_written_together_share_parts(store: StateStore) -> None:
     assert store.parts(ORDERS, ["a", "b", None]) == {"a": ("2",), "b": ("2",), None: ("1",)}
 
 
+def test_a_part_that_keys_share_is_of_none_of_them_alone(store: StateStore) -> None:
+    written(store, KeyParts(ORDERS, "a", ("1", "2")), KeyParts(ORDERS, "b", ("1", "2")))
+    assert store.sole_parts(ORDERS, ["a"]) == set()
+    assert store.sole_parts(ORDERS, ["a", "b", None]) == {"1", "2"}
+    written(store, KeyParts(ORDERS, "b", ("2",)), KeyParts(OTHER, "b", ("1",)))
+    assert store.sole_parts(ORDERS, ["a"]) == {"1"}
+    assert store.sole_parts(ORDERS, ["b"]) == {"2"}
+
+
 def test_keys_and_parts_are_data(store: StateStore) -> None:
     parts = {key: tuple(sorted((f"{key}-1", f"{key}{'x' * 10_000}"))) for key in AWKWARD_KEYS}
     for key in AWKWARD_KEYS:
         written(store, KeyParts(ORDERS, key, parts[key]))
     assert store.parts(ORDERS, AWKWARD_KEYS) == parts
+    for key in AWKWARD_KEYS:
+        assert store.sole_parts(ORDERS, [key]) == set(parts[key])
 
 
 def test_many_parts_and_keys(store: StateStore) -> None:
     keys = [KeyParts(ORDERS, f"k{n}", tuple(f"{n}-{m}" for m in range(3))) for n in range(700)]
     written(store, *keys)
     assert len(store.parts(ORDERS, [key.partition for key in keys])) == 700
+    assert len(store.sole_parts(ORDERS, [key.partition for key in keys])) == 2100

@@ -6,7 +6,8 @@ import itertools
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tranche.testing import MemoryStore
 
 LAKES = ("main", "delta", "parquet")
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
-D1, D2 = "2026-05-15", "2026-05-16"
+D0, D1, D2 = "2026-05-14", "2026-05-15", "2026-05-16"
 IOS = {
     "iceberg": 'IcebergIO("lake://main")',
     "delta": 'DeltaIO("data/{}")',
@@ -153,6 +154,36 @@ class TestParts:
         jobs.done(D1)
         assert jobs.seen[-2:] == [[(D2, "eu", 3)], []]
 
+    def test_keys_that_run_at_once_make_a_table_together(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        jobs.rows |= {key: [(key, "eu", n)] for n, key in enumerate((D0, D1, D2))}
+        result = jobs.fill(D0, D2)
+        assert result.status == "succeeded", [step.record.error for step in result.steps]
+        assert not result.warnings
+        every = max((seen for seen in jobs.seen), key=len)
+        assert every == [(D0, "eu", 0), (D1, "eu", 1), (D2, "eu", 2)]
+
+    def test_a_key_that_never_had_rows(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        jobs.rows |= {D1: [(D1, "eu", 1)], D2: []}
+        jobs.done(D1)
+        jobs.done(D2)
+        assert jobs.seen[-2:] == [[(D1, "eu", 1)], []]
+
+    def test_columns_that_divide_it_do_not_change(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(EXTRACT.format(io=jobs.io(kind)).replace(', "region")', ",)"))
+        jobs.rows |= {D1: [(D1, "eu", 1), (D1, "us", 2)], D2: [(D1, "eu", 3)]}
+        jobs.done(D1)
+        before = jobs.seen[-2]
+        jobs.write(EXTRACT.format(io=jobs.io(kind)))
+        (failed, *_) = jobs.run(D2).steps
+        error = str(failed.record.error)
+        assert "is divided by event_date, and partition_by= says event_date, region" in error
+        jobs.write(EXTRACT.format(io=jobs.io(kind)).replace(', "region")', ",)"))
+        jobs.rows[D2] = [(D2, "eu", 3)]
+        jobs.done(D2)
+        assert jobs.seen[-2] == [*before, (D2, "eu", 3)]
+
     def test_without_columns_all_is_replaced(self, jobs: Jobs, kind: str) -> None:
         body = EXTRACT.replace(', partition_by=("event_date", "region")', "")
         jobs.write(body.format(io=jobs.io(kind)))
@@ -160,6 +191,68 @@ class TestParts:
         jobs.done(D1)
         jobs.done(D2)
         assert jobs.seen[-2] == [(D2, "us", 2)]
+
+
+SEVERAL = """
+@task(io={io}, partition_by={by})
+def extract(spark, partitions):
+    rows = [row for key in partitions for row in ROWS[key]]
+    return spark.createDataFrame(rows, "day date, region string, n int")
+
+@task(all_partitions=True)
+def everything(extract, partitions) -> None:
+    seen.append(sorted((row.n for row in extract.collect())))
+
+@task
+def own(extract, partition) -> None:
+    seen.append((partition, sorted(row.n for row in extract.collect())))
+
+rows = extract()
+everything(rows)
+own(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("delta", "parquet"),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("iceberg", "csv", "json")),
+    ],
+)
+class TestSeveralKeys:
+    """One call for several keys, whose rows are divided by columns of their own."""
+
+    def test_a_run_that_looks_back_touches_no_day_before(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            SEVERAL.format(io=jobs.io(kind), by='("day", "region")'),
+            "partitioning=Daily(start='2026-05-01', lookback=1)",
+        )
+        jobs.rows |= {
+            key: [(date.fromisoformat(key), "eu", n), (date.fromisoformat(key), None, n + 10)]
+            for n, key in enumerate((D0, D1, D2))
+        }
+        jobs.done(D1)
+        jobs.done(D2)
+        # The run of D2 is also for D1, which was written together with D0.
+        every, *own = jobs.seen[-3:]
+        assert every == [0, 1, 2, 10, 11, 12]
+        assert sorted(own) == [(D1, [1, 11]), (D2, [2, 12])]
+        jobs.rows[D1] = []
+        jobs.done(D1, exact=True)
+        assert jobs.seen[-2:] == [[0, 2, 10, 12], (D1, [])]
+
+    def test_parts_that_do_not_tell_their_key_are_shared(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(SEVERAL.format(io=jobs.io(kind), by='"region"'))
+        day = date.fromisoformat(D1)
+        jobs.rows |= {D1: [(day, "eu", 1)], D2: [(day, "us", 2)]}
+        assert jobs.fill(D1, D2).status == "succeeded"
+        jobs.rows[D1] = [(day, "jp", 3)]
+        jobs.done(D1)
+        # Whether (eu) was of D1 alone, nobody knows: it stays until D2 has run again too.
+        assert jobs.seen[-2:] == [[1, 2, 3], (D1, [3])]
+        jobs.done(D2)
+        assert jobs.seen[-2:] == [[2, 3], (D2, [2])]
 
 
 KEYED = """
@@ -228,7 +321,94 @@ class TestKeys:
         assert f"pipelines/{jobs.name}.py:" in error
 
 
+_VALUES = """
+    id int, text string, at timestamp, local timestamp_ntz, day date, n double, much decimal(38,9),
+    good boolean
+"""
+_TEXTS = ["  padded ", "a\nb", "a\r\nb", 'a "quote"', "back\\slash", "a,b", "", None, "null", "ü"]
+
+
 class TestResults:
+    @pytest.mark.parametrize("kind", ["csv", "json"])
+    def test_files_of_text_keep_every_value(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io(kind)}, partition_by="partition_key")
+            def extract(spark, partition):
+                return spark.createDataFrame(ROWS[partition], ROWS["columns"])
+
+            @task(io={jobs.io(kind)}, partition_by="partition_key")
+            def alone(extract):
+                return extract.select("text")
+
+            @task
+            def own(rows, texts) -> None:
+                seen.append(sorted(map(tuple, rows.drop("partition_key").collect()), key=repr))
+                seen.append(sorted((row.text for row in texts.collect()), key=repr))
+
+            rows = extract()
+            own(rows, alone(rows))
+            """
+        )
+        moment = datetime(2026, 5, 15, 12, 30, 1, 123456)
+        values = (
+            moment,
+            moment,
+            moment.date(),
+            0.1,
+            Decimal("12345678901234567890.123456789"),
+            True,
+        )
+        rows = [(n, text, *values) for n, text in enumerate(_TEXTS)]
+        rows.append((len(rows), *([None] * 7)))
+        jobs.rows |= {"columns": _VALUES, D1: rows}
+        jobs.done(D1)
+        if kind == "csv":
+            # It has no empty texts.
+            rows = [(n, text or None, *others) for n, text, *others in rows]
+        assert jobs.seen[0] == sorted(rows, key=repr)
+        assert jobs.seen[1] == sorted((text for _, text, *_ in rows), key=repr)
+
+    @pytest.mark.parametrize("kind", ["csv", pytest.param("json", marks=pytest.mark.slow)])
+    def test_columns_of_files_go_by_name(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io(kind)}, partition_by="partition_key")
+            def extract(spark, partition):
+                return spark.createDataFrame(*ROWS[partition])
+
+            @task(io={jobs.io(kind)})
+            def latest(extract):
+                return extract.select(*ROWS["latest"])
+
+            @task(all_partitions=True)
+            def every(extract, latest) -> None:
+                seen.append(sorted((row.a, row.b) for row in extract.collect()))
+                seen.append([row.asDict() for row in latest.collect()])
+
+            rows = extract()
+            every(rows, latest(rows))
+            """
+        )
+        jobs.rows |= {
+            D0: ([(1, "x")], "a int, b string"),
+            D1: ([("y", 2)], "b string, a int"),
+            D2: ([(3,)], "a int"),
+            "latest": ["b"],
+        }
+        jobs.done(D0)
+        jobs.done(D1)
+        assert jobs.seen[-2:] == [[(1, "x"), (2, "y")], [{"b": "y"}]]
+        jobs.rows["latest"] = ["a"]
+        jobs.done(D2)
+        assert jobs.seen[-2:] == [[(1, "x"), (2, "y"), (3, None)], [{"a": 3}]]
+        jobs.rows[D2] = ([(3, 4)], "a int, c int")
+        (failed, *_) = jobs.run(D2).steps
+        if kind == "csv":
+            assert "have no column c, and CSV cannot add one" in str(failed.record.error)
+        else:
+            assert failed.record.status == "succeeded"
+
     def test_none_writes_nothing_and_is_handed_over(self, jobs: Jobs) -> None:
         jobs.write(
             """
@@ -305,6 +485,26 @@ class TestResults:
         jobs.done(D1)
         jobs.done(D2)
         assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
+
+    @pytest.mark.parametrize("lake", ["delta", pytest.param("main", marks=pytest.mark.slow)])
+    def test_a_merge_inserts_all_columns_into_its_slice(self, jobs: Jobs, lake: str) -> None:
+        jobs.write(
+            f"""
+            @task(writes="lake://{lake}/inserted")
+            def extract(spark, partition):
+                return Merge(spark.createDataFrame(ROWS[partition], "id int, n int"), on="id")
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.collect())))
+
+            own(extract())
+            """
+        )
+        for day, rows in ((D1, [(1, 1)]), (D2, [(1, 5)]), (D1, [(1, 7), (2, 7)])):
+            jobs.rows[day] = rows
+            jobs.done(day)
+        assert jobs.seen == [[(1, 1)], [(1, 5)], [(1, 7), (2, 7)]]
 
     def test_a_merge_stays_within_its_slice(self, jobs: Jobs) -> None:
         jobs.write(

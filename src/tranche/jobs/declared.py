@@ -39,6 +39,8 @@ class Task:
     partition_by: Any = ()
     all_partitions: Any = False
     retry: Any = None
+    unknown: tuple[str, ...] = ()
+    """Options that there are none of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +56,8 @@ class Job:
     tags: Any = ()
     module: str | None = None
     """The file whose import has declared it."""
+    unknown: tuple[str, ...] = ()
+    """Options that there are none of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -89,6 +89,7 @@ def _task(
     partition_by: Any = (),
     all_partitions: Any = False,
     retry: Any = None,
+    **unknown: Any,
 ) -> Callable[..., Any]:
     _check("task", function)
     declared = Task(
@@ -109,6 +110,7 @@ def _task(
         partition_by=partition_by,
         all_partitions=all_partitions,
         retry=retry,
+        unknown=tuple(unknown),
     )
     define(declared)
 
@@ -156,6 +158,7 @@ def _job(
     retry: Any = None,
     limit: Any = None,
     tags: Any = (),
+    **unknown: Any,
 ) -> Callable[..., Any]:
     _check("job", function)
     declared = Job(
@@ -167,6 +170,7 @@ def _job(
         limit=limit,
         tags=tags,
         module=importing_file(),
+        unknown=tuple(unknown),
     )
     declare(declared)
     setattr(function, JOB, declared)

@@ -17,6 +17,11 @@ _POSSIBLE: dict[Match, tuple[Action, ...]] = {
     "not_matched": ("insert",),
     "not_matched_by_source": ("update", "delete"),
 }
+WITHOUT_ON = (
+    "a Merge without on= would not know which rows are the same",
+    'add on="id", on=("id", "day"), or on="target.id = source.id"',
+)
+"""What is wrong with such a Merge, and what to do."""
 _COLUMN = re.compile(r"[^\W\d][\w$]*")
 
 
@@ -58,10 +63,7 @@ class Merge:
 
     def __post_init__(self) -> None:
         if not self.on:
-            raise MergeRejected(
-                "a Merge without on= would not know which rows are the same",
-                'add on="id", on=("id", "day"), or on="target.id = source.id"',
-            )
+            raise MergeRejected(*WITHOUT_ON)
         if not isinstance(self.on, str):
             object.__setattr__(self, "on", tuple(self.on))
         object.__setattr__(self, "when", tuple(self.when))

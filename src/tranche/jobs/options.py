@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, cast, get_args
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from typing import Any, NoReturn, cast, get_args
 
 from tranche.errors import PartitioningError, TrancheError
 from tranche.jobs.cron import Cron
-from tranche.jobs.declared import Task
+from tranche.jobs.declared import Job, Task
 from tranche.jobs.io import IO, CsvIO, DeltaIO, IcebergIO, JsonIO, ParquetIO
 from tranche.model.asset import (
     AssetUri,
@@ -39,6 +40,7 @@ from tranche.script.materialize import address, parse_materialize
 from tranche.script.words import Malformed
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_NO_OPTIONS = ("function", "module", "unknown")
 LIMIT = 4
 """How many keys of a task run at once unless the job says otherwise."""
 _KINDS: dict[type, Kind] = {
@@ -53,6 +55,15 @@ _KINDS: dict[type, Kind] = {
 def is_name(name: object) -> bool:
     """Whether a job or a task can be called that."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def unknown_option(declared: Job | Task, name: str) -> NoReturn:
+    """Tells of an option that a decorator does not have."""
+    word = type(declared).__name__.lower()
+    known = [each.name for each in fields(declared) if each.name not in _NO_OPTIONS]
+    near = get_close_matches(name, known, n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+    raise Malformed(f"@{word} has no option {name!r}", remedy)
 
 
 def rule_of(given: Any) -> Partitioning | None:

@@ -13,6 +13,7 @@ from tranche.jobs.binding import Binding, Bound
 from tranche.jobs.declared import Body, Call, Function, Job, Task, run_body
 from tranche.jobs.faults import Faults, first_line_of
 from tranche.jobs.fingerprint import fingerprint
+from tranche.jobs.merge import WITHOUT_ON
 from tranche.jobs.options import (
     is_name,
     limit_of,
@@ -22,9 +23,10 @@ from tranche.jobs.options import (
     retry_of,
     rule_of,
     triggers_of,
+    unknown_option,
 )
 from tranche.jobs.proxies import Given
-from tranche.jobs.source import Sources, is_ordinary, returns_nothing
+from tranche.jobs.source import Sources, blind_merges, is_ordinary, returns_nothing
 from tranche.jobs.surroundings import surroundings
 from tranche.model.argument import Argument
 from tranche.model.asset import AssetUri, JobTask, LakeTable
@@ -94,6 +96,8 @@ class _Reader:
     def read(self) -> JobRead:
         job, faults = self.job, self.faults
         _check_name("job", job.name, job.function, faults)
+        for name in job.unknown:
+            faults.tried(partial(unknown_option, job, name), job.function)
         line = first_line_of(job.function)
         rule = faults.tried(lambda: rule_of(job.partitioning), job.function)
         started = faults.tried(lambda: triggers_of(job.schedule, rule, line), job.function)
@@ -134,6 +138,8 @@ class _Reader:
         task, job = call.task, self.job
         before = len(self.faults.found)
         _check_name("task", task.name, task.function, self.faults)
+        for name in task.unknown:
+            self.tried(task, partial(unknown_option, task, name))
         nothing = self.check_function(task)
         made, output = self.made(task, top, nothing)
         # Those after it are checked as if it were right.
@@ -182,8 +188,7 @@ class _Reader:
             code=code,
             job=job.name,
             tags=top.tags,
-            # The order of versions matters, so that they are made one after the other.
-            limit=1 if isinstance(made.strategy, History) else top.limit,
+            limit=1 if _in_order(made, output) else top.limit,
             reads=all_reads,
             writes=unique(made_assets(annotations)),
             fingerprint=fingerprint(task.function, annotations, code, top.around, self.sources),
@@ -212,6 +217,8 @@ class _Reader:
                 f"the task {task.name!r} is no ordinary function",
                 "let it return all rows: no async def, no yield",
             )
+        for line in blind_merges(*known):
+            self.faults.of(task.function, line, *WITHOUT_ON)
         return returns_nothing(known[1])
 
     def made(self, task: Task, top: _Top, nothing: bool) -> tuple[Materialize, Output | None]:
@@ -348,6 +355,12 @@ def _handed_down(rule: Partitioning | None) -> Partitioning | None:
             return Composite(**{name: _handed_down(part) for name, part in rule.dimensions})  # type: ignore[arg-type]
         case _:
             return rule
+
+
+def _in_order(made: Materialize, output: Output | None) -> bool:
+    """Whether keys must be written one after the other: versions of a history, and rows that take
+    the place of all that is there, of which those of the last key stay."""
+    return isinstance(made.strategy, History) or (output is not None and output.replaces_all)
 
 
 def _layout(task: Task) -> tuple[Transform, ...]:

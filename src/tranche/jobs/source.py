@@ -52,7 +52,7 @@ class Source:
                 inner = names_of(ast.Module([node], []))
                 found.imported = inner.imported | found.imported
         if found.imported.pop("*", None) == "tranche.*":
-            found.imported |= {name: f"tranche.{name}" for name in ("job", "task")}
+            found.imported |= {name: f"tranche.{name}" for name in ("job", "task", "Merge")}
         return found
 
     def dotted(self, node: ast.expr) -> str | None:
@@ -128,6 +128,16 @@ def returns_nothing(node: Definition) -> bool:
         and not (isinstance(each.value, ast.Constant) and each.value.value is None)
         for each in _own(node)
     )
+
+
+def blind_merges(source: Source, node: Definition) -> Iterator[int]:
+    """The lines of a function that make a Merge and do not say which rows are the same."""
+    calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    for call in calls:
+        # Of **options, nobody knows what they say.
+        told = any(word.arg in (None, "on") for word in call.keywords)
+        if not told and source.dotted(call.func) == "tranche.Merge":
+            yield call.lineno
 
 
 def is_ordinary(node: Definition) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tranche.errors import NotBuiltYet
@@ -14,6 +16,16 @@ _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _SESSION_CATALOG = "spark_catalog"
 _BUSY_MILLISECONDS = 60_000
+_CATALOG = (
+    "CREATE TABLE IF NOT EXISTS iceberg_tables (catalog_name VARCHAR(255) NOT NULL,"
+    " table_namespace VARCHAR(255) NOT NULL, table_name VARCHAR(255) NOT NULL,"
+    " metadata_location VARCHAR(1000), previous_metadata_location VARCHAR(1000),"
+    " iceberg_type VARCHAR(5), PRIMARY KEY (catalog_name, table_namespace, table_name))",
+    "CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (catalog_name VARCHAR(255) NOT NULL,"
+    " namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255), property_value VARCHAR(1000),"
+    " PRIMARY KEY (catalog_name, namespace, property_key))",
+)
+"""The tables of a catalog in a database, as version 1 of Iceberg's schema has them."""
 _BOUND_LATE = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 
 
@@ -67,10 +79,26 @@ def _formats(settings: Settings) -> set[str]:
 
 
 def prepare_folders(settings: Settings) -> None:
-    """Makes the folders of embedded catalogs; Iceberg makes the rest."""
+    """Makes the folders of embedded catalogs, and the tables of those of Iceberg."""
     for lake in settings.lakes.values():
         if lake.catalog is None and "://" not in lake.warehouse:
             Path(lake.warehouse).mkdir(parents=True, exist_ok=True)
+            if lake.format == "iceberg":
+                _make_catalog(_database(lake))
+
+
+def _make_catalog(database: Path) -> None:
+    """Makes the tables of a new catalog. Iceberg would do so itself, in every session that finds
+    none: of several that begin at once, all but one break."""
+    if database.exists():
+        return
+    with closing(sqlite3.connect(database, timeout=_BUSY_MILLISECONDS / 1000)) as catalog, catalog:
+        for statement in _CATALOG:
+            catalog.execute(statement)
+
+
+def _database(lake: Lake) -> Path:
+    return Path(lake.warehouse) / "catalog.db"
 
 
 def _iceberg(lake: Lake) -> dict[str, str]:
@@ -83,10 +111,9 @@ def _iceberg(lake: Lake) -> dict[str, str]:
         f"{prefix}.cache-enabled": "false",
     }
     if lake.catalog is None:
-        database = Path(lake.warehouse) / "catalog.db"
         conf |= {
             f"{prefix}.type": "jdbc",
-            f"{prefix}.uri": f"jdbc:sqlite:{database}?busy_timeout={_BUSY_MILLISECONDS}",
+            f"{prefix}.uri": f"jdbc:sqlite:{_database(lake)}?busy_timeout={_BUSY_MILLISECONDS}",
             f"{prefix}.jdbc.schema-version": "V1",
         }
     else:

@@ -25,9 +25,10 @@ from tranche.lakes.outputs.parts import (
     part_text,
     values_of,
 )
-from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.outputs.place import Kept, Place, created
 from tranche.lakes.outputs.places import Places, parts_by_key
 from tranche.lakes.python import CodeExecution, in_words, mapped_keys
+from tranche.lakes.racing import until_committed
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import FILES, KEY_COLUMN, Output
@@ -221,7 +222,10 @@ class TaskExecution(CodeExecution):
         assert rows is not None, "nothing was staged"
         kept = place.published(self.commit)
         if kept is None:
-            self.enter(place, rows, by)
+            until_committed(
+                partial(self.enter, place, rows, by),
+                lambda: None if place.published(self.commit) is None else True,
+            )
             kept = place.made(self.commit, by)
         return Written(
             rows=kept.rows,
@@ -232,17 +236,19 @@ class TaskExecution(CodeExecution):
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
 
-    def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
+    def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> bool:
+        append = self.output.mode == "append"
         if isinstance(self.returned, Merge):
             self.merge(place, self.returned, rows)
-        elif place.columns() is None:
-            place.make(rows, by, self.commit)
-        elif self.output.mode == "append":
-            place.append(rows, by, self.commit)
-        elif not by:
-            place.make(rows, (), self.commit)
-        else:
-            self.replace_parts(place, rows, by)
+        elif not by and not append:
+            place.replace_all(rows, self.commit)
+        elif not created(place, rows, by, self.commit):
+            place.check_division(by)
+            if append:
+                place.append(rows, by, self.commit)
+            else:
+                self.replace_parts(place, rows, by)
+        return True
 
     def replace_parts(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
         """Rows take the place of what is in their parts, and of what these keys had before.
@@ -260,15 +266,9 @@ class TaskExecution(CodeExecution):
         finally:
             kept.unpersist()
 
-    def held_alone(self) -> set[str]:
-        """The parts that these keys were written to, and no other key since."""
-        held = self.work.parts.get(str(self.step.script.asset), {})
-        return {
-            part
-            for key in self.keys or (None,)
-            for part in held.get(key, ())
-            if part != nothing_part(key)
-        }
+    def held_alone(self) -> frozenset[str]:
+        """The parts that only these keys were written to, and no other key since."""
+        return self.work.sole_parts - {nothing_part(key) for key in self.keys or (None,)}
 
     def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
         by: tuple[str, ...] = self.output.partition_by
@@ -276,9 +276,8 @@ class TaskExecution(CodeExecution):
         if self.output.kind == "lake" and self.keys:
             by, keys = (PARTITION_COLUMN,), self.keys
             rows = self.sliced(rows)
-        if place.columns() is None:
-            # What is merged into nothing is what nothing has matched.
-            place.make(rows.limit(0), by, self.commit_apart())
+        # What is merged into nothing is what nothing has matched.
+        created(place, rows.limit(0), by, self.commit_apart())
         place.merge(merge, rows, self.commit, keys)
 
     def sliced(self, rows: DataFrame) -> DataFrame:

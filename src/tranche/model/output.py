@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -27,3 +28,28 @@ class Output:
     """The columns whose values say which rows are replaced, all of them if there are none."""
     auto_filter: bool = True
     """Whether those downstream read what was written, and not everything."""
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether rows take the place of all that is there, of whichever key that is."""
+        divided = self.kind == "lake" or bool(self.partition_by)
+        return self.kind != "own" and self.mode == "overwrite" and not divided
+
+
+def telling_column(parts: Sequence[Mapping[str, str | None]], keys: Sequence[str]) -> str | None:
+    """The partition column that says of which of several keys each part is, if there is one:
+    `partition_key`, or else the only column that holds nothing but these keys.
+
+    >>> parts = [{"day": "2026-05-15", "site": "a"}, {"day": "2026-05-16", "site": None}]
+    >>> telling_column(parts, ["2026-05-15", "2026-05-16", "2026-05-17"])
+    'day'
+    >>> telling_column(parts, ["2026-05-15"]) is None
+    True
+    """
+    known = set(keys)
+    found = [
+        name for name in (parts[0] if parts else ()) if all(part[name] in known for part in parts)
+    ]
+    if KEY_COLUMN in found:
+        return KEY_COLUMN
+    return found[0] if len(found) == 1 else None

@@ -142,7 +142,10 @@ def _range(rule: TimePartitioning, request: BackfillRequest) -> tuple[KeyRange, 
     if request.end is None and found:
         local = request.at.astimezone(time_zone(rule.tz)).isoformat(timespec="minutes")
         if rule.lag:
-            warnings.append(f"the range ends {rule.lag} before the last complete period of {local}")
+            number = "1 key" if rule.lag == 1 else f"{rule.lag} keys"
+            warnings.append(
+                f"lag={rule.lag} ends the range {number} before the last one that is over at {local}"
+            )
     return found, warnings
 
 

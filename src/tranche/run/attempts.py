@@ -252,6 +252,7 @@ class Attempts:
             parts=ledger.parts(self.step, self.store),
             read=self.read() if past or standing else (),
             traced=ledger.traced(self.step, self.store),
+            sole_parts=ledger.sole_parts(self.step, self.store),
         )
         result: StepResult | None = None
         try:

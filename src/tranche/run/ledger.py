@@ -248,6 +248,14 @@ def traced_lineage(step: Step, staged: Staged) -> TracedLineage | None:
     )
 
 
+def sole_parts(step: Step, state: StateReader) -> frozenset[str]:
+    """The parts of its own asset that a task may remove: nobody else's rows are in them."""
+    asset = step.script.asset
+    if step.script.job is None or step.is_of_table or asset is None:
+        return frozenset()
+    return state.sole_parts(str(asset), step.keys)
+
+
 def pinned_inputs(step: Step, state: StateReader) -> Inputs:
     """What each key is about to read, with the materialization that it has now."""
     pinned = {(given.asset, given.partition): given for given in step.pinned}

@@ -60,6 +60,17 @@ class MemoryLedger:
                 if self._parts.get((asset, key))
             }
 
+    def sole_parts(self, asset: str, keys: Sequence[str | None]) -> frozenset[str]:
+        own = {part for parts in self.parts(asset, keys).values() for part in parts}
+        asset = checks.checked_asset(asset)
+        with self._lock:
+            others = (
+                parts
+                for (each, key), parts in self._parts.items()
+                if each == asset and key not in keys
+            )
+            return frozenset(own.difference(*others))
+
     def _give_parts(self, written: Sequence[KeyParts]) -> None:
         """Nobody else has these parts any more."""
         for key in written:

@@ -152,6 +152,13 @@ def parts_of(asset: str, keys: Sequence[str]) -> Select[Any]:
     )
 
 
+def holders_of(asset: str, hashes: Sequence[str]) -> Select[Any]:
+    """The keys that have these parts, both by their hashes."""
+    return select(parts.c.part_hash, parts.c.partition_hash).where(
+        parts.c.asset == asset, parts.c.part_hash.in_(hashes)
+    )
+
+
 def provisional_of(asset: str, limit: int) -> Select[Any]:
     return (
         select(*columns(partitions, PartitionState))

@@ -193,6 +193,18 @@ class SqlReader:
                     found.setdefault(row.partition, []).append(row.part)
         return {key: tuple(sorted(parts)) for key, parts in found.items()}
 
+    def sole_parts(self, asset: str, keys: Sequence[str | None]) -> frozenset[str]:
+        found = {key_hash(part): part for own in self.parts(asset, keys).values() for part in own}
+        asset = checks.checked_asset(asset)
+        hashes, own_keys = sorted(found), set(map(key_hash, keys))
+        with self._reading() as connection:
+            for start in range(0, len(hashes), _AT_ONCE):
+                question = queries.holders_of(asset, hashes[start : start + _AT_ONCE])
+                for part, key in connection.execute(question):
+                    if key not in own_keys:
+                        found.pop(part, None)
+        return frozenset(found.values())
+
     def provisional(self, asset: str, *, limit: int) -> Sequence[PartitionState]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         with self._reading() as connection:

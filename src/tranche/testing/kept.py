@@ -11,16 +11,13 @@ from tranche.errors import ColumnsRejected, NotBuiltYet, ResultRejected
 from tranche.jobs.conversion import converted, frame_kind, needed
 from tranche.jobs.merge import Merge, When
 from tranche.model.code import Frame
-from tranche.model.output import Output
+from tranche.model.output import KEY_COLUMN, Output, telling_column
 from tranche.model.script import Script
 
 Record: TypeAlias = Mapping[str, Any]
 Slices: TypeAlias = dict[str | None, tuple[Record, ...]]
 Part: TypeAlias = tuple[Any, ...]
 """The values of the partition columns of a row."""
-
-KEY_COLUMN = "partition_key"
-"""The column that says which key a row is of, where a call is for several."""
 
 
 @dataclass(slots=True)
@@ -77,36 +74,49 @@ class Kept:
                 old = table.get(key, ())
                 if columns:
                     parts = {_part(row, columns) for row in new}
-                    gone = set(keys) if KEY_COLUMN in columns else set()
-                    old = tuple(
-                        row
-                        for row in old
-                        if append
-                        or (_part(row, columns) not in parts and row.get(KEY_COLUMN) not in gone)
-                    )
-                    for each in keys or (None,):
-                        self.parts.setdefault(asset, {})[each] = parts
-                    table[key] = (*old, *new)
+                    gone = set() if append else parts | self._sole(asset, keys)
+                    kept = (row for row in old if _part(row, columns) not in gone)
+                    table[key] = (*kept, *new)
+                    self._give(asset, parts, keys, columns)
                 else:
                     table[key] = (*old, *new) if append else tuple(new)
-            if output is not None and output.kind not in ("lake", "iceberg") and not columns:
-                self._only(asset, slices, append=append)
+            if output is not None and output.replaces_all:
+                self.tables[asset] = {key: self.tables[asset][key] for key in slices}
 
-    def _only(self, asset: str, slices: Slices, *, append: bool) -> None:
-        """Without partition columns, files are replaced as a whole."""
-        if not append:
-            self.tables[asset] = {key: self.tables[asset][key] for key in slices}
+    def _sole(self, asset: str, keys: Sequence[str]) -> set[Part]:
+        """The parts that were last written for these keys, and for no others."""
+        known = self.parts.get(asset, {})
+        own: set[str | None] = set(keys) or {None}
+        held = set[Part]().union(*(parts for key, parts in known.items() if key in own))
+        return held.difference(*(parts for key, parts in known.items() if key not in own))
 
-    def merge(self, asset: str, merge: Merge, keys: Sequence[str]) -> tuple[Record, ...]:
+    def _give(
+        self, asset: str, parts: set[Part], keys: Sequence[str], columns: Sequence[str]
+    ) -> None:
+        """Gives parts to the keys that they are of, and takes them from all others."""
+        known = self.parts.setdefault(asset, {})
+        for key in known:
+            known[key] = known[key] - parts
+        values = {part: dict(zip(columns, map(_value, part), strict=True)) for part in parts}
+        telling = telling_column(list(values.values()), keys)
+        for key in keys or (None,):
+            known[key] = {p for p in parts if telling is None or values[p][telling] == key}
+
+    def merge(
+        self, asset: str, merge: Merge, keys: Sequence[str], output: Output
+    ) -> tuple[Record, ...]:
         """Carries a Merge out whose clauses are no SQL; what it is given is what changed."""
         new, _ = records_of(merge.rows)
-        on = _columns(merge)
+        on, columns = _columns(merge), output.partition_by
+        sliced = output.kind == "lake" and len(keys) == 1
         with self.lock:
             table = self.tables.setdefault(asset, {})
-            slice_ = keys[0] if len(keys) == 1 else None
+            slice_ = keys[0] if sliced else None
             sources = {_part(row, on): row for row in new}
             matched: set[Part] = set()
             for key, old in list(table.items()):
+                if sliced and key != slice_:
+                    continue
                 kept: list[Record] = []
                 for row in old:
                     source = sources.get(_part(row, on))
@@ -116,6 +126,8 @@ class Kept:
             if any(when.match == "not_matched" for when in merge.clauses):
                 added = [row for part, row in sources.items() if part not in matched]
                 table[slice_] = (*table.get(slice_, ()), *added)
+            if columns:
+                self._give(asset, {_part(row, columns) for row in new}, keys, columns)
             self.schemas.setdefault(asset, _schema(merge.rows, ()))
             self.frames.setdefault(asset, frame_kind(merge.rows) or "arrow")
         return tuple(new)
@@ -127,6 +139,9 @@ class Kept:
         with self.lock:
             table = self.tables.get(asset, {})
             if keys is None or (output is not None and not output.auto_filter):
+                return tuple(row for rows in table.values() for row in rows)
+            if output is not None and output.kind != "lake" and not output.partition_by:
+                # An IO that divides nothing has nothing to tell keys apart by.
                 return tuple(row for rows in table.values() for row in rows)
             if output is None or not output.partition_by:
                 return tuple(row for key in keys for row in table.get(key, ()))
@@ -193,6 +208,11 @@ def _with_key(
 
 def _part(row: Record, columns: Sequence[str]) -> Part:
     return tuple(row.get(column) for column in columns)
+
+
+def _value(value: Any) -> str | None:
+    """A value of a partition column as a key would be written."""
+    return None if value is None else str(value)
 
 
 def _columns(merge: Merge) -> tuple[str, ...]:

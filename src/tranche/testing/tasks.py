@@ -16,10 +16,10 @@ from tranche.jobs.own_io import read_own, write_own
 from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, JobTask
 from tranche.model.code import Code, Loaded
-from tranche.model.output import Output
+from tranche.model.output import KEY_COLUMN, Output
 from tranche.model.script import Script
 from tranche.ports import Staged, Work, Written, WrittenKey
-from tranche.testing.kept import KEY_COLUMN, Kept, Record, Slices
+from tranche.testing.kept import Kept, Record, Slices
 
 
 class TaskTrial:
@@ -70,7 +70,7 @@ class TaskTrial:
             write_own(self.task.io, self.script, self.keys, self.returned)
             return Written(keys=self.each({}))
         if isinstance(self.returned, Merge):
-            rows = self.kept.merge(name, self.returned, self.keys)
+            rows = self.kept.merge(name, self.returned, self.keys, self.output)
             return Written(rows=len(rows), digest=_digest(rows), keys=self.each({}))
         self.kept.write(name, self.returned, self.slices, self.keys, self.output)
         rows = tuple(row for found in self.slices.values() for row in found)

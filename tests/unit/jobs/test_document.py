@@ -6,7 +6,7 @@ What it says of its own product is told here in our words, with what becomes of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pandas as pd
@@ -134,6 +134,41 @@ def test_tuples_of_several_columns_are_exact() -> None:
     assert found == {("eu", 1): 7, ("eu", 2): 0, ("us", 1): 0, ("us", 2): 7}
 
 
+def test_keys_that_were_written_in_one_call_are_removed_and_read_one_by_one() -> None:
+    """A run that looks back leaves days alone that were written together with its own."""
+    engine = MemoryEngine()
+    delivered = {f"2024-01-0{n}": [n] for n in range(1, 5)}
+    seen: dict[str, list[int]] = {}
+
+    @job(partitioning=Daily(start="2024-01-01", lookback=1))
+    def sales() -> None:
+        @task(io=DeltaIO("d"), partition_by=("day", "region"))
+        def extract(partitions: list[str]) -> pd.DataFrame:
+            rows = [
+                (date.fromisoformat(key), "eu", n) for key in partitions for n in delivered[key]
+            ]
+            return pd.DataFrame(rows, columns=["day", "region", "n"])
+
+        @task
+        def transform(df: pd.DataFrame, partition: str) -> None:
+            seen[partition] = list(df.n)
+
+        transform(extract())
+
+    def numbers() -> list[int]:
+        (rows,) = engine.tables["file:d/extract"].values()
+        return sorted(row["n"] for row in rows)
+
+    store = MemoryStore()
+    for key in ("2024-01-02", "2024-01-03", "2024-01-04"):
+        run_job(sales, partition=key, engine=engine, store=store)
+    assert numbers() == [1, 2, 3, 4]
+    assert seen == delivered
+    delivered["2024-01-03"] = []
+    run_job(sales, partition="2024-01-03", engine=engine, store=store, exact=True)
+    assert numbers() == [1, 2, 4]
+
+
 def test_a_merge_leaves_other_partitions_alone() -> None:
     engine = MemoryEngine()
     first = pd.DataFrame({"region": ["eu", "us"], "id": [1, 2], "n": [1, 1]})
@@ -149,10 +184,43 @@ def test_a_merge_leaves_other_partitions_alone() -> None:
     ]
 
 
-def test_without_partition_columns_everything_is_replaced() -> None:
+@pytest.mark.parametrize(
+    ("io", "options", "expected"),
+    [
+        (DeltaIO("d"), {"partition_by": "region"}, [{(1, "eu", 1)}, {(1, "eu", 2), (2, "us", 2)}]),
+        (DeltaIO("d"), {}, [{(1, "eu", 1)}, {(1, "eu", 2), (2, "us", 2)}]),
+        (None, {"writes": "lake://main/x"}, [{(1, "eu", 1), (2, "us", 1)}, {(1, "eu", 2)}]),
+    ],
+)
+def test_those_downstream_read_what_was_merged(
+    io: Any, options: dict[str, Any], expected: list[set[tuple[int, str, int]]]
+) -> None:
+    seen: list[set[tuple[int, str, int]]] = []
+
+    @job(partitioning=Daily(start="2024-01-01"))
+    def sales() -> None:
+        @task(io=io, **options)
+        def extract(partition: str) -> Any:
+            rows = sorted(expected[int(partition[-1]) - 1])
+            return Merge(pd.DataFrame(rows, columns=["id", "region", "n"]), on="id")
+
+        @task
+        def transform(df: pd.DataFrame) -> None:
+            seen.append(set(df.itertuples(index=False, name=None)))
+
+        transform(extract())
+
+    engine = MemoryEngine()
+    for key in ("2024-01-01", "2024-01-02"):
+        run_job(sales, partition=key, engine=engine)
+    assert seen == expected
+
+
+@pytest.mark.parametrize("io", [ParquetIO("d"), IcebergIO("lake://main")])
+def test_without_partition_columns_everything_is_replaced(io: Any) -> None:
     engine = MemoryEngine()
     first, second = pd.DataFrame({"n": [1, 2]}), pd.DataFrame({"n": [3]})
-    sales = frames(ParquetIO("d"), [first, second])
+    sales = frames(io, [first, second])
     run_job(sales, partition="2024-01-01", engine=engine)
     done = run_job(sales, partition="2024-01-02", engine=engine)
     assert [r for rows in engine.tables[done["extract"].asset].values() for r in rows] == [{"n": 3}]

@@ -16,6 +16,7 @@ from tranche.model.plan import Request
 from tranche.model.project import Project
 from tranche.planning.plan import build_plan
 from tranche.planning.tick import Triggers
+from tranche.run.runner import run_plan
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.script.schedules import moved
 from tranche.testing import MemoryStore, run_job
@@ -65,6 +66,23 @@ def test_an_event_starts_the_tasks_at_the_top_and_the_others_wait_for_both(
     done = scene.at(NOON)
     assert done == {"sales.right": [("2024-01-14",)], "sales.both": [("2024-01-14",)]}
     assert scene.engine.tables["lake://main/sales.both"]["2024-01-14"] == ({"n": 1}, {"n": 2})
+
+
+def test_what_a_run_of_a_job_makes_is_not_started_by_a_server_too(folder: Folder) -> None:
+    scene = Scene(folder.write("shop.py", JOINED).sound(), NOON)
+    asked = Request(target="sales", fire_time=NOON, partition="2024-01-14")
+    plan = build_plan(scene.project, asked, scene.store, only_key_by_key)
+    started: list[str] = []
+
+    def looked(_: object) -> None:
+        scene.turn(NOON)
+        started.extend(each.consumer for each in scene.store.ready(limit=10))
+
+    done = run_plan(plan, scene.engine, scene.store, lambda: NOON, tell=looked)
+    assert done.status == "succeeded"
+    assert started == []
+    scene.engine.executed.clear()
+    assert scene.at(NOON) == {}
 
 
 def test_a_file_that_has_faults_for_a_while_misses_nothing(folder: Folder) -> None:

@@ -59,7 +59,7 @@ def test_scripts_without_a_select() -> None:
     read = read_python_script("s", "s.py", code, LAKES)
     assert read.script is not None
     assert script_lineage(read.script, nothing_known).unknown == (
-        Unknown("the script runs Python"),
+        Unknown("the script runs Python", 3),
     )
 
 

@@ -235,7 +235,12 @@ def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool
 
 def make_namespace(session: SparkSession, table: LakeTable) -> None:
     lake, schema, _ = table.parts
-    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted_name(lake)}.{quoted_name(schema)}")
+    statement = f"CREATE NAMESPACE IF NOT EXISTS {quoted_name(lake)}.{quoted_name(schema)}"
+    try:
+        session.sql(statement)
+    except Exception:
+        # Of several that do so at once, a catalog in a database lets one pass.
+        session.sql(statement)
 
 
 def with_properties(writer: DataFrameWriterV2, **more: str) -> DataFrameWriterV2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -9,19 +10,44 @@ from typing import ClassVar, Literal
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from tranche.errors import SourceMissing
+from tranche.errors import ColumnsRejected, SourceMissing
 from tranche.lakes.commit import Commit
 from tranche.lakes.folders import OWN
 from tranche.lakes.outputs.parts import part_text, values_of
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.parquet.log import Entry, Kind, TableLog
 from tranche.lakes.parquet.paths import escaped_name
-from tranche.script.binding import escaped_path
+from tranche.script.binding import escaped_path, quoted_name
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows that have no value, as Hive and Spark name it."""
+
+_TIMES = {
+    # Without these, Spark writes milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_OPTIONS: dict[str, dict[str, str | bool]] = {
+    "parquet": {},
+    "json": {**_TIMES},
+    "csv": {
+        **_TIMES,
+        "header": True,
+        # Texts come back as they are: with spaces around them, quotes and backslashes.
+        "ignoreLeadingWhiteSpace": False,
+        "ignoreTrailingWhiteSpace": False,
+        "escape": '"',
+    },
+}
+_READING: dict[str, dict[str, str | bool]] = {
+    "parquet": {},
+    "json": {"mode": "FAILFAST"},
+    # A text may have several lines.
+    "csv": {"mode": "FAILFAST", "enforceSchema": False, "multiLine": True},
+}
 
 
 class FilesPlace(Place):
@@ -47,6 +73,11 @@ class FilesPlace(Place):
         about = self.log.about()
         return None if about is None else StructType.fromJson(about["columns"])
 
+    def divided_by(self) -> tuple[str, ...] | None:
+        about = self.log.about()
+        noted = None if about is None else about["layout"]
+        return None if noted is None else tuple(json.loads(noted))
+
     def rows(self) -> DataFrame:
         columns = self.columns()
         if columns is None:
@@ -69,8 +100,11 @@ class FilesPlace(Place):
         assert found is not None, f"{self} does not show the commit that was made to it"
         return found
 
-    def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
-        self.write(rows, by, commit, "replace", whole=True)
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        self.write(rows, by, commit, "replace", whole=True, based_on=0)
+
+    def replace_all(self, rows: DataFrame, commit: Commit) -> None:
+        self.write(rows, (), commit, "replace", whole=True)
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         self.write(rows, by, commit, "append")
@@ -92,18 +126,23 @@ class FilesPlace(Place):
         more: Sequence[str] = (),
         *,
         whole: bool = False,
+        based_on: int | None = None,
     ) -> None:
         """Writes rows beside what is there, and puts them into their places."""
         self.log.forget(commit.attempt.id)
-        based_on = self.log.latest()
+        based_on = self.log.latest() if based_on is None else based_on
         staged = self.log.staged_folder(commit.attempt.id)
-        writer = rows.write.format(self.format)
-        if self.format == "csv":
-            writer = writer.option("header", True)
+        known = None if whole else self.columns()
+        if self.format == "csv" and known is not None:
+            rows = self.in_order(rows, known)
+        writer = rows.write.format(self.format).options(**_OPTIONS[self.format])
+        if self.format == "csv" and len(rows.columns) == len(by) + 1:
+            # A line without anything is no row.
+            writer = writer.option("nullValue", '""')
         writer.partitionBy(*by).save(escaped_path(str(staged)))
         written = _leaves(staged, len(by))
         folders = None if whole or not by else tuple(sorted({*written, *more}))
-        columns = self.columns_with(rows.schema, by)
+        columns = _columns_with(known, rows.schema, by)
         self.log.note_staged(
             Entry(
                 kind=kind,
@@ -117,6 +156,7 @@ class FilesPlace(Place):
                 rows_by_key={part_of(folder): 0 for folder in written},
                 based_on=based_on,
                 columns=columns.json(),
+                layout=json.dumps(list(by)),
             )
         )
         entry = self.log.staged(commit.attempt.id)
@@ -124,19 +164,37 @@ class FilesPlace(Place):
         if not self.log.has(entry.publication):
             self.log.publish(entry)
 
-    def columns_with(self, new: StructType, by: Sequence[str]) -> StructType:
-        """The columns that are known, and those that are new; folders come last."""
-        known = self.columns()
-        fields = {field.name: field for field in (known.fields if known else ())}
-        fields |= {field.name: StructField(field.name, field.dataType) for field in new.fields}
-        last = [fields.pop(name) for name in by]
-        return StructType([*fields.values(), *last])
+    def in_order(self, rows: DataFrame, known: StructType) -> DataFrame:
+        """Rows with the columns that files of CSV have, in their order: only that tells them apart."""
+        new = [name for name in rows.columns if name not in known.names]
+        if new:
+            raise ColumnsRejected(
+                f"the files in {self} have no column {', '.join(new)}, and CSV cannot add one",
+                "leave it out; or keep the task with ParquetIO or JsonIO, or in another folder, and"
+                " backfill it",
+            )
+        there = set(rows.columns)
+        return rows.select(
+            *(
+                F.col(quoted_name(field.name))
+                if field.name in there
+                else F.lit(None).cast(field.dataType).alias(field.name)
+                for field in known.fields
+            )
+        )
 
     def read(self, folder: Path, columns: StructType) -> DataFrame:
         reader = self.session.read.format(self.format).schema(columns)
-        if self.format == "csv":
-            reader = reader.option("header", True).option("enforceSchema", False)
+        reader = reader.options(**_OPTIONS[self.format], **_READING[self.format])
         return reader.load(escaped_path(str(folder)))
+
+
+def _columns_with(known: StructType | None, new: StructType, by: Sequence[str]) -> StructType:
+    """The columns that are known, and those that are new; folders come last."""
+    fields = {field.name: field for field in (known.fields if known else ())}
+    fields |= {field.name: StructField(field.name, field.dataType) for field in new.fields}
+    last = [fields.pop(name) for name in by]
+    return StructType([*fields.values(), *last])
 
 
 def folder_of(part: str, by: Sequence[str]) -> str:

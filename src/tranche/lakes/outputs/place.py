@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ class Kept:
     """The parts that rows were written to."""
 
 
+_CREATING: dict[str, threading.Lock] = {}
+
+
 class Place(ABC):
     """The table or the files of one task."""
 
@@ -39,6 +43,10 @@ class Place(ABC):
         """None if nothing was ever kept there."""
 
     @abstractmethod
+    def divided_by(self) -> tuple[str, ...] | None:
+        """The columns that divide what is there; None if nobody knows."""
+
+    @abstractmethod
     def rows(self) -> DataFrame: ...
 
     @abstractmethod
@@ -46,8 +54,12 @@ class Place(ABC):
         """What an attempt of the same step has written, if one has."""
 
     @abstractmethod
-    def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
-        """Makes it of these rows, divided by columns; whatever was there goes."""
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        """Makes it of these rows, divided by columns; an error if another has made it meanwhile."""
+
+    @abstractmethod
+    def replace_all(self, rows: DataFrame, commit: Commit) -> None:
+        """Makes it of these rows, which no columns divide; whatever was there goes."""
 
     @abstractmethod
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None: ...
@@ -79,7 +91,34 @@ class Place(ABC):
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         """What a commit that was just made has written."""
 
+    def check_division(self, by: Sequence[str]) -> None:
+        """What is there must be divided by the same columns: in others, rows would take the place of
+        more than they should, or of less."""
+        found = self.divided_by()
+        if found is None or found == tuple(by):
+            return
+        raise ColumnsRejected(
+            f"{self} is divided by {', '.join(found) or 'no column'}, and partition_by= says"
+            f" {', '.join(by) or 'nothing'}",
+            "leave partition_by= as it was; or keep the task under another name or folder, and"
+            " backfill it",
+        )
+
     def of_parts(self, parts: Collection[str]) -> DataFrame:
         columns = self.columns()
         assert columns is not None, f"nothing is kept in {self}"
         return self.rows().where(in_parts(parts, columns))
+
+
+def created(place: Place, rows: DataFrame, by: Sequence[str], commit: Commit) -> bool:
+    """Whether a place that was not there was made of these rows.
+
+    Keys of a task run at once: the first of them makes it, while the others wait to come to it.
+    """
+    if place.columns() is not None:
+        return False
+    with _CREATING.setdefault(str(place), threading.Lock()):
+        if place.columns() is not None:
+            return False
+        place.create(rows, by, commit)
+        return True

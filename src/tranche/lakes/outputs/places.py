@@ -17,7 +17,7 @@ from tranche.lakes.outputs.place import Place
 from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
 from tranche.lakes.tables import Tables
 from tranche.model.asset import AssetUri, FileSet, LakeTable
-from tranche.model.output import KEY_COLUMN, Kind
+from tranche.model.output import Kind, telling_column
 from tranche.model.project import Settings
 
 
@@ -76,14 +76,16 @@ class Places:
 
 def parts_by_key(parts: frozenset[str], keys: Sequence[str]) -> dict[str | None, tuple[str, ...]]:
     """Which of the parts of a write are of each of its keys; of all, if they do not tell."""
-    found = tuple(sorted(parts))
     if not keys:
-        return {None: found}
-    if not all(KEY_COLUMN in values_of(part) for part in found):
-        return dict.fromkeys(keys, found)
-    return {
-        key: tuple(part for part in found if values_of(part)[KEY_COLUMN] == key) for key in keys
-    }
+        return {None: tuple(sorted(parts))}
+    values = {part: values_of(part) for part in sorted(parts)}
+    column = telling_column(list(values.values()), keys)
+    if column is None:
+        return dict.fromkeys(keys, tuple(values))
+    found: dict[str | None, list[str]] = {key: [] for key in keys}
+    for part, of in values.items():
+        found[of[column]].append(part)
+    return {key: tuple(own) for key, own in found.items()}
 
 
 def _cannot(what: str) -> ColumnsRejected:

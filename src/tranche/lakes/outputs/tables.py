@@ -54,12 +54,17 @@ class TablePlace(Place):
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         found = self.table.published(commit)
-        assert found is not None, f"{self} does not show the commit that was made to it"
-        return self.kept(found)
+        # No rows that take the place of nothing are no commit for Iceberg.
+        return Kept(rows=0) if found is None else self.kept(found)
 
     def kept(self, found: Snapshot) -> Kept:
         rows = found.count(ADDED) if found.changed is None else found.changed
         return Kept(rows=rows, snapshot=found.id, parts=self.parts_of(found.id))
+
+    def check_division(self, by: Sequence[str]) -> None:
+        found = self.divided_by() or ()
+        # In which order a table names them makes no difference.
+        super().check_division(found if set(found) == set(by) else by)
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         """The parts that a commit has brought rows to."""
@@ -68,18 +73,21 @@ class TablePlace(Place):
     def creating(self, rows: DataFrame) -> DataFrameWriterV2:
         raise NotImplementedError
 
-    def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
-        there = self.columns()
-        if there is not None and _types(there) == _types(rows.schema):
-            # Made anew, it would lose its past.
-            with self.table.committing(commit):
-                rows.writeTo(self.table.name).overwrite(F.lit(True))
-            return
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         writer = self.creating(rows)
         if by:
             writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
         with self.table.committing(commit):
-            writer.createOrReplace()
+            writer.create()
+
+    def replace_all(self, rows: DataFrame, commit: Commit) -> None:
+        there = self.columns()
+        with self.table.committing(commit):
+            if there is not None and _types(there) == _types(rows.schema):
+                # Made anew, it would lose its past.
+                rows.writeTo(self.table.name).overwrite(F.lit(True))
+            else:
+                self.creating(rows).createOrReplace()
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         with self.table.committing(commit):
@@ -133,7 +141,7 @@ class TablePlace(Place):
         else:
             values = {quoted_name(c): F.expr(retargeted(v, name)) for c, v in when.values}
         if keys and when.action == "insert":
-            values[PARTITION_COLUMN] = F.col(f"source.{PARTITION_COLUMN}")
+            values[quoted_name(PARTITION_COLUMN)] = F.col(f"source.{PARTITION_COLUMN}")
         return open_.update(values) if when.action == "update" else open_.insert(values)
 
 
@@ -145,17 +153,26 @@ class IcebergPlace(TablePlace):
         metadata.make_namespace(self.table.session, self.table.address)
         return metadata.with_properties(rows.writeTo(self.table.name))
 
-    def parts_of(self, snapshot: str) -> frozenset[str]:
-        entries = self.table.session.table(f"{self.table.name}.`entries`")
-        file = entries.schema["data_file"].dataType
+    def entries(self) -> DataFrame:
+        return self.table.session.table(f"{self.table.name}.`entries`")
+
+    def divided_by(self) -> tuple[str, ...]:
+        file = self.entries().schema["data_file"].dataType
         assert isinstance(file, StructType)
         if "partition" not in file.names:
-            return frozenset()
+            return ()
         type_ = file["partition"].dataType
         assert isinstance(type_, StructType)
+        return tuple(type_.names)
+
+    def parts_of(self, snapshot: str) -> frozenset[str]:
+        names = self.divided_by()
+        if not names:
+            return frozenset()
+        entries = self.entries()
         texts = [
             F.col(f"data_file.partition.{quoted_name(name)}").cast("string").alias(name)
-            for name in type_.names
+            for name in names
         ]
         new = entries.where((F.col("snapshot_id") == int(snapshot)) & (F.col("status") == 1))
         return frozenset(part_text(row.asDict()) for row in new.select(*texts).distinct().collect())
@@ -174,6 +191,10 @@ class DeltaPlace(TablePlace):
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
         return writer
+
+    def divided_by(self) -> tuple[str, ...]:
+        (row,) = self.table.session.sql(f"DESCRIBE DETAIL {self.table.name}").collect()
+        return tuple(row["partitionColumns"])
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"

@@ -33,7 +33,9 @@ def script_lineage(script: Script, columns_of: ColumnsOf) -> ScriptLineage:
     """Where the columns of a script's SELECT come from, and what its text does not tell."""
     if script.language != "sql" or script.query is None:
         how = "runs Python" if script.language == "python" else "writes by itself"
-        return ScriptLineage(unknown=(Unknown(f"the script {how}"),), tables=script.reads)
+        # Of the tasks of a job, which are all in one file, the line says which one it is.
+        line = script.code.line if script.code is not None else None
+        return ScriptLineage(unknown=(Unknown(f"the script {how}", line),), tables=script.reads)
     try:
         return _traced(script, columns_of)
     except RecursionError:
