@@ -416,3 +416,25 @@ def test_a_run_across_midnight_keeps_its_key(jobs: Jobs) -> None:
     result = run_plan(plan, jobs.engine, jobs.store, lambda: next(clock))
     assert result.status == "succeeded"
     assert jobs.seen == [D2, (D2, "2026-05-16T00:00:00+00:00")]
+
+
+@pytest.mark.parametrize(
+    "output",
+    ['writes="lake://main/{name}"', 'io=DeltaIO("data/{name}"), partition_by=("partition_key",)'],
+)
+def test_only_rows_that_are_returned_must_be_of_its_keys(jobs: Jobs, output: str) -> None:
+    """Spark may not look at the keys of rows that the function leaves out."""
+    jobs.write(
+        f"""
+        @task({output.format(name=jobs.name)})
+        def some(spark, partitions):
+            rows = spark.createDataFrame(ROWS["every"], "partition_key string, n int")
+            wanted = spark.createDataFrame([(key,) for key in partitions], "partition_key string")
+            return rows.join(wanted, "partition_key")
+        some()
+        """
+    )
+    jobs.rows["every"] = [(D1, 1), (D2, 2), ("2026-05-17", 3), (None, 4)]
+    jobs.done(D1)
+    result = jobs.fill(D1, D2)
+    assert result.status == "succeeded", [key.error for key in result.steps[0].keys]

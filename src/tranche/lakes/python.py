@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -234,21 +234,14 @@ class CodeExecution(Execution):
                 f"add the column {KEY_COLUMN}, or take partition instead of partitions",
                 place=place,
             )
-        key = F.col(column).cast("string")
-        other = F.concat(
-            F.lit(f"a row has the {column} "),
-            F.coalesce(key, F.lit("NULL")),
-            F.lit(", for which the function was not called"),
-        )
         # A row of another key would be lost, or would change a slice that nobody asked for.
-        sound = F.when(F.coalesce(key.isin(keys), F.lit(False)), F.lit(True)).otherwise(
-            F.raise_error(other).cast("boolean")
-        )
-        checked = rows.where(sound)
+        own = own_key(column, keys)
         if not self.step.is_range:
-            return checked.drop(column)
-        renamed = checked.withColumnRenamed(column, PARTITION_COLUMN)
-        return renamed.withColumn(PARTITION_COLUMN, F.col(PARTITION_COLUMN).cast("string"))
+            # Spark does not move a condition that goes by where a row is at work.
+            here = F.spark_partition_id() < 0
+            return rows.where(own.isNotNull() | here).drop(column)
+        checked = rows.withColumn(column, own.cast("string"))
+        return checked.withColumnRenamed(column, PARTITION_COLUMN)
 
     # What it reads
 
@@ -313,6 +306,22 @@ class CodeExecution(Execution):
         if ending == "csv":
             reader = reader.option("header", True).option("inferSchema", True)
         return reader.load(paths)
+
+
+def own_key(column: str, keys: Sequence[str]) -> Column:
+    """The key of a row; it breaks if the function was not called for that.
+
+    It is a value and no condition. Spark would ask a condition of all rows that others are made of:
+    of many more, and of some that are meant to be left out.
+    """
+    key = F.col(column).cast("string")
+    other = F.concat(
+        F.lit(f"a row has the {column} "),
+        F.coalesce(key, F.lit("NULL")),
+        F.lit(", for which the function was not called"),
+    )
+    own = F.coalesce(key.isin(list(keys)), F.lit(False))
+    return F.when(own, F.col(column)).otherwise(F.raise_error(other))
 
 
 def mapped_keys(step: Step, loaded: Loaded) -> list[str] | None:

@@ -27,7 +27,7 @@ from tranche.lakes.outputs.parts import (
 )
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.outputs.places import Places, parts_by_key
-from tranche.lakes.python import CodeExecution, in_words, mapped_keys
+from tranche.lakes.python import CodeExecution, in_words, mapped_keys, own_key
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import KEY_COLUMN, Output
@@ -197,16 +197,7 @@ class TaskExecution(CodeExecution):
 
     def of_own_keys(self, rows: DataFrame) -> DataFrame:
         """The rows; it breaks if one is of a key that the task was not called for."""
-        key = F.col(KEY_COLUMN).cast("string")
-        other = F.concat(
-            F.lit(f"a row has the {KEY_COLUMN} "),
-            F.coalesce(key, F.lit("NULL")),
-            F.lit(", for which the function was not called"),
-        )
-        sound = F.when(F.coalesce(key.isin(list(self.keys)), F.lit(False)), F.lit(True)).otherwise(
-            F.raise_error(other).cast("boolean")
-        )
-        return rows.where(sound)
+        return rows.withColumn(KEY_COLUMN, own_key(KEY_COLUMN, self.keys))
 
     def keep(self, asset: AssetUri) -> Written:
         rows, by, place = (
