@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from tranche.lakes.engine import SparkEngine
 from tranche.model.backfill import BackfillRequest
@@ -438,3 +441,68 @@ def test_only_rows_that_are_returned_must_be_of_its_keys(jobs: Jobs, output: str
     jobs.done(D1)
     result = jobs.fill(D1, D2)
     assert result.status == "succeeded", [key.error for key in result.steps[0].keys]
+
+
+SAME = """
+@task({output})
+def same(spark, partition):
+    return spark.createDataFrame(ROWS[partition], "day string, region string, n int")
+same()
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "own"),
+    [
+        ('io=DeltaIO("data/{name}"), partition_by=("day", "region")', 0),
+        # One asks for the commit, and one for the parts that it wrote.
+        ('io=IcebergIO("lake://main"), partition_by=("day", "region")', 2),
+        ('writes="lake://main/{name}"', 1),
+    ],
+)
+def test_a_task_makes_few_jobs_besides_its_write(jobs: Jobs, output: str, own: int) -> None:
+    jobs.write(SAME.format(output=output.format(name=jobs.name)))
+    jobs.rows |= {day: [(day, "eu", 1), (day, "us", 2)] for day in (D1, D2)}
+    spark = jobs.engine._spark.open()
+    theirs = f"main.default.{jobs.name}_by_hand"
+    if "Delta" in output:
+        theirs = f"spark_catalog.delta.`{jobs.root}/data/{jobs.name}_by_hand`"
+
+    def by_hand(day: str) -> None:
+        rows = spark.createDataFrame(jobs.rows[day], "day string, region string, n int")
+        if day != D1:
+            rows.writeTo(theirs).overwritePartitions()
+            return
+        by = [F.col("day")] if "writes" in output else [F.col("day"), F.col("region")]
+        format_ = "delta" if "Delta" in output else "iceberg"
+        rows.writeTo(theirs).using(format_).partitionedBy(*by).create()
+
+    by_hand(D1)
+    jobs.done(D1)
+    wanted = jobs_of(spark, lambda: by_hand(D2))
+    assert wanted > 0
+    assert jobs_of(spark, lambda: jobs.done(D2)) <= wanted + own
+
+
+def jobs_of(spark: SparkSession, act: Callable[[], object]) -> int:
+    """How many jobs of Spark begin while something is done."""
+    before = next_job(spark)
+    act()
+    return next_job(spark) - before - 1
+
+
+def next_job(spark: SparkSession) -> int:
+    """The number of a job that begins now."""
+    context, mark = spark.sparkContext, f"mark {next(_NUMBERS)}"
+    context.setJobGroup(mark, "counts jobs")
+    try:
+        spark.range(1).collect()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    for _ in range(100):
+        # Spark notes it a moment later.
+        if found := context.statusTracker().getJobIdsForGroup(mark):
+            (number,) = found
+            return number
+        time.sleep(0.1)
+    raise AssertionError("Spark did not note a job")

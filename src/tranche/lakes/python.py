@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -31,23 +32,23 @@ from tranche.lakes.execution import RESULT_LIMIT, Execution
 from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
+from tranche.lakes.writer import SliceWriter
 from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
-from tranche.model.explanation import SentStatement
 from tranche.model.output import KEY_COLUMN
 from tranche.model.partitioning import time_of
 from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Step
 from tranche.model.project import Settings
 from tranche.model.storage import filled, takes_key
-from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
+from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Materialize, Nothing
 from tranche.ports import Staged, Work, Written
 from tranche.project.secrets import without_secrets
 from tranche.script.binding import escaped_path
 
-_FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
-"""Temporary ones are of no schema, and shown with those of any; this one is always there."""
+_SOON = 2.0
+"""For how many seconds what is known of a table may be taken to hold, while a function runs."""
 
 
 class CodeExecution(Execution):
@@ -71,9 +72,6 @@ class CodeExecution(Execution):
         self.code: Code = work.step.script.code
         self.debug = debug
         """Whether the traceback of what it raises is shown."""
-        self.asked_for_spark = False
-        self.stood = "", ""
-        """The catalog and the schema that the session was in when the function got it."""
         self.files_written: Mapping[str, str] = {}
 
     def stage(self) -> Staged:
@@ -84,11 +82,21 @@ class CodeExecution(Execution):
             for table in self.loaded_tables():
                 self.located(self.code.line, partial(self.pinned_rows, table))
             return Staged(sources=self.sources)
-        rows = self.returned_rows()
+        returned, writer = self.called_beside(made)
+        rows = self.rows_returned(returned)
         if self.step.is_range:
             self.write_side_by_side()
-        writer = self.writer_for(made)
         return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
+
+    def called_beside(self, made: Materialize) -> tuple[object, SliceWriter]:
+        """What the function returns, and a writer that has looked at its table meanwhile."""
+        began = time.monotonic()
+        writer = self.writer_for(made)
+        returned = self.call()
+        if time.monotonic() - began > _SOON:
+            # Others may have given the table other columns since.
+            writer = self.writer_for(made)
+        return returned, writer
 
     def check_range(self) -> None:
         if not self.code.takes_ranges:
@@ -142,19 +150,6 @@ class CodeExecution(Execution):
             each = [filled(asset, rule, key) for key in self.step.keys if key is not None]
         return bool(each) and all(storage.path(one) in self.files_written for one in each)
 
-    def close(self) -> None:
-        super().close()
-        if self.asked_for_spark and not self.is_untouched():
-            # What it left behind would be there for the next one that has this session.
-            self.sent.append(SentStatement(kind="other", line=self.code.line, text="USE"))
-
-    def is_untouched(self) -> bool:
-        """Whether the session is where it was, but for settings and views, which are tidied."""
-        catalog = self.session.catalog
-        if (catalog.currentCatalog(), catalog.currentDatabase()) != self.stood:
-            return False
-        return not self.session.sql(_FUNCTIONS).take(1)
-
     # The call
 
     def call(self) -> object:
@@ -188,14 +183,8 @@ class CodeExecution(Execution):
         return done.returned
 
     def spark(self) -> SparkSession:
-        if not self.asked_for_spark:
-            catalog = self.session.catalog
-            self.stood = catalog.currentCatalog(), catalog.currentDatabase()
-        self.asked_for_spark = True
+        self.handed_out = True
         return self.session
-
-    def returned_rows(self) -> DataFrame:
-        return self.rows_returned(self.call())
 
     def rows_returned(self, returned: object) -> DataFrame:
         """What the function returned, as rows that can be written."""

@@ -28,6 +28,7 @@ from tranche.lakes.outputs.parts import (
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.outputs.places import Places, parts_by_key
 from tranche.lakes.python import CodeExecution, in_words, mapped_keys, own_key
+from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import KEY_COLUMN, Output
@@ -75,20 +76,26 @@ class TaskExecution(CodeExecution):
             self.check_range()
         for table in self.loaded_tables():
             self.located(self.code.line, partial(self.pinned_rows, table))
-        self.returned = self.call()
+        writer: SliceWriter | None = None
+        if self.output.kind == "lake":
+            self.returned, writer = self.called_beside(made)
+        else:
+            self.returned = self.call()
         if self.returned is None or self.output.kind == "own":
             return Staged(sources=self.sources)
         if isinstance(self.returned, Merge):
             self.rows_kept = self.frame_given(self.returned.rows)
             return Staged(sources=self.sources)
-        if self.output.kind == "lake":
-            rows = self.rows_returned(self.returned)
-            if self.step.is_range:
-                self.write_side_by_side()
-            writer = self.writer_for(made)
-            return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
+        if writer is not None:
+            return self.stage_slice(writer)
         self.rows_kept = self.divided(self.frame_given(self.returned))
         return Staged(sources=self.sources)
+
+    def stage_slice(self, writer: SliceWriter) -> Staged:
+        rows = self.rows_returned(self.returned)
+        if self.step.is_range:
+            self.write_side_by_side()
+        return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
 
     @property
     def does_nothing(self) -> bool:
@@ -206,7 +213,8 @@ class TaskExecution(CodeExecution):
             self.places.of(asset, self.output.kind),
         )
         assert rows is not None, "nothing was staged"
-        kept = place.published(self.commit)
+        # Nobody but an earlier attempt of the step can have done it.
+        kept = place.published(self.commit) if self.work.attempt.number > 1 else None
         if kept is None:
             self.enter(place, rows, by)
             kept = place.made(self.commit, by)

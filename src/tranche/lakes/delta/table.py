@@ -32,6 +32,7 @@ from tranche.lakes.delta.layout import (
     partition_names,
     without_generated,
 )
+from tranche.lakes.delta.log_files import Logged, logged
 from tranche.lakes.digest import Watch
 from tranche.lakes.fixed_layout import FixedLayout
 from tranche.lakes.folders import Side, Warehouse
@@ -159,6 +160,10 @@ class DeltaTable(FixedLayout):
             found.reverse()
         return seen_of(found[:limit])
 
+    def logged(self, commit: Commit) -> Logged | None:
+        """What its log has of an attempt that was just made, if this process can read it."""
+        return logged(self.warehouse.local_folder(self.address), commit)
+
     # How it is written
 
     def check(self, strategy: Strategy, layout: Collection[Transform]) -> None:
@@ -248,7 +253,8 @@ class DeltaTable(FixedLayout):
     def made(
         self, commit: Commit, target: Target, *, before: TableFacts | None, watch: Watch | None
     ) -> Snapshot:
-        found = self.published(commit)
+        known = self.logged(commit)
+        found = self.published(commit) if known is None else known.snapshot
         if found is None:
             raise EngineError(
                 f"{self.address} has no commit of the attempt {commit.attempt.id}, which made one",

@@ -17,6 +17,7 @@ from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.outputs.parts import in_parts, part_text
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.table import ADDED, Snapshot, Table
+from tranche.lakes.tuning import in_few_words
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
 from tranche.script.retargeting import retargeted
@@ -50,16 +51,16 @@ class TablePlace(Place):
         if self.table.columns() is None:
             return None
         found = self.table.published(commit)
-        return None if found is None else self.kept(found)
+        return None if found is None else self.kept(found, self.parts_of(found.id))
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         found = self.table.published(commit)
         assert found is not None, f"{self} does not show the commit that was made to it"
-        return self.kept(found)
+        return self.kept(found, self.parts_of(found.id))
 
-    def kept(self, found: Snapshot) -> Kept:
+    def kept(self, found: Snapshot, parts: frozenset[str]) -> Kept:
         rows = found.count(ADDED) if found.changed is None else found.changed
-        return Kept(rows=rows, snapshot=found.id, parts=self.parts_of(found.id))
+        return Kept(rows=rows, snapshot=found.id, parts=parts)
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         """The parts that a commit has brought rows to."""
@@ -141,6 +142,13 @@ class IcebergPlace(TablePlace):
     def __init__(self, table: IcebergTable) -> None:
         super().__init__(table)
 
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        with in_few_words(self.table.session):
+            # It was not staged, so that readers see it.
+            found = self.table.attempted(commit)
+        assert found is not None, f"{self} does not show the commit that was made to it"
+        return self.kept(found, self.parts_of(found.id))
+
     def creating(self, rows: DataFrame) -> DataFrameWriterV2:
         metadata.make_namespace(self.table.session, self.table.address)
         return metadata.with_properties(rows.writeTo(self.table.name))
@@ -158,12 +166,16 @@ class IcebergPlace(TablePlace):
             for name in type_.names
         ]
         new = entries.where((F.col("snapshot_id") == int(snapshot)) & (F.col("status") == 1))
-        return frozenset(part_text(row.asDict()) for row in new.select(*texts).distinct().collect())
+        with in_few_words(self.table.session):
+            # Those of several files are the same; Spark would shuffle them to find that out.
+            found = new.select(*texts).collect()
+        return frozenset(part_text(row.asDict()) for row in found)
 
 
 class DeltaPlace(TablePlace):
     def __init__(self, table: DeltaTable) -> None:
         super().__init__(table)
+        self.delta = table
         self.folder = table.warehouse.folder(table.address)
 
     def __str__(self) -> str:
@@ -174,6 +186,12 @@ class DeltaPlace(TablePlace):
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
         return writer
+
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        known = self.delta.logged(commit)
+        if known is None:
+            return super().made(commit, by)
+        return self.kept(known.snapshot, frozenset(map(part_text, filter(None, known.parts))))
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
