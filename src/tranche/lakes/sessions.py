@@ -21,7 +21,7 @@ TIDYING = "tranche-tidying"
 _PATIENCE = 2.0
 _ZONE = "spark.sql.session.timeZone"
 _VIEWS = "SHOW VIEWS IN spark_catalog.default"
-_PLACE = "SELECT current_catalog(), current_schema()"
+_PLACE = "SHOW CURRENT NAMESPACE"
 _FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
 """Temporary ones are of no schema, and shown with those of any; this one is always there."""
 _HIDDEN = "*********(redacted)"
