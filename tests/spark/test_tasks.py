@@ -506,3 +506,14 @@ def next_job(spark: SparkSession) -> int:
             return number
         time.sleep(0.1)
     raise AssertionError("Spark did not note a job")
+
+
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
+def test_keys_that_make_a_table_at_once_keep_each_others_rows(jobs: Jobs, kind: str) -> None:
+    """The table is not there yet when the first of them begin."""
+    jobs.write(EXTRACT.format(io=jobs.io(kind)))
+    days = [f"2026-05-{day:02}" for day in range(10, 16)]
+    jobs.rows |= {day: [(day, "eu", 1)] for day in days}
+    result = jobs.fill(days[0], days[-1])
+    assert result.status == "succeeded", [step.record.error for step in result.steps]
+    assert max(jobs.seen, key=len) == [(day, "eu", 1) for day in days]

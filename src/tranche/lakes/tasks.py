@@ -28,6 +28,7 @@ from tranche.lakes.outputs.parts import (
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.outputs.places import Places, parts_by_key
 from tranche.lakes.python import CodeExecution, in_words, mapped_keys, own_key
+from tranche.lakes.racing import until_committed
 from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
@@ -216,8 +217,9 @@ class TaskExecution(CodeExecution):
         # Nobody but an earlier attempt of the step can have done it.
         kept = place.published(self.commit) if self.work.attempt.number > 1 else None
         if kept is None:
-            self.enter(place, rows, by)
-            kept = place.made(self.commit, by)
+            kept = until_committed(
+                lambda: self.entered(place, rows, by), lambda: place.published(self.commit)
+            )
         return Written(
             rows=kept.rows,
             snapshot=kept.snapshot,
@@ -226,6 +228,10 @@ class TaskExecution(CodeExecution):
             parts=parts_by_key(kept.parts, self.keys) if by else self.no_parts(),
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
+
+    def entered(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> Kept:
+        self.enter(place, rows, by)
+        return place.made(self.commit, by)
 
     def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
         if isinstance(self.returned, Merge):

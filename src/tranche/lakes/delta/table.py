@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -189,14 +189,18 @@ class DeltaTable(FixedLayout):
         if parts:
             writer = writer.partitionedBy(*(F.col(quoted_name(part)) for part in parts))
         with self.committing(commit):
-            try:
-                writer.create()
-            except AnalysisException as error:
-                # A write that failed has left a folder that is no table, which Delta takes for one.
-                taken = error.getCondition() == "TABLE_OR_VIEW_ALREADY_EXISTS"
-                if not taken or self.columns() is not None:
-                    raise
-                writer.createOrReplace()
+            self.begin(writer)
+
+    def begin(self, writer: DataFrameWriterV2) -> None:
+        """Makes a table that is not there."""
+        try:
+            writer.create()
+        except AnalysisException as error:
+            # A write that failed has left a folder that is no table, which Delta takes for one.
+            taken = error.getCondition() == "TABLE_OR_VIEW_ALREADY_EXISTS"
+            if not taken or self.columns() is not None:
+                raise
+            writer.createOrReplace()
 
     def rebuild(
         self,

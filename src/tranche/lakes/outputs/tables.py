@@ -80,7 +80,15 @@ class TablePlace(Place):
         if by:
             writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
         with self.table.committing(commit):
-            writer.createOrReplace()
+            if there is None:
+                # Another key may have made it since, whose rows must stay.
+                self.begin(writer)
+            else:
+                writer.createOrReplace()
+
+    def begin(self, writer: DataFrameWriterV2) -> None:
+        """Makes a table that is not there."""
+        writer.create()
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         with self.table.committing(commit):
@@ -186,6 +194,9 @@ class DeltaPlace(TablePlace):
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
         return writer
+
+    def begin(self, writer: DataFrameWriterV2) -> None:
+        self.delta.begin(writer)
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         known = self.delta.logged(commit)
