@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,8 +15,10 @@ from typing import Any
 
 import pytest
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from tranche.lakes.engine import SparkEngine
+from tranche.lakes.sessions import TIDYING
 from tranche.model.asset import LakeTable
 from tranche.model.layout import SetLayout
 from tranche.model.plan import Plan, Request
@@ -48,6 +52,15 @@ format = "parquet"
 """
 _NUMBERS = itertools.count()
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
+
+
+def free(engine: SparkEngine) -> list[SparkSession]:
+    """The sessions that nobody has, once all that were given back are tidied."""
+    for _ in range(300):
+        if not any(thread.name == TIDYING for thread in threading.enumerate()):
+            return list(engine._spark._sessions._free)
+        time.sleep(0.1)
+    raise AssertionError("a session is tidied for ever")
 
 
 def typed(text: str, *lakes: str) -> Statement | SetLayout:

@@ -28,7 +28,7 @@ from tranche.script.ranges.ranged import only_key_by_key
 from tranche.script.sql import read_sql_script
 from tranche.testing import MemoryStore
 
-from .conftest import NOON, Bench, typed
+from .conftest import NOON, Bench, free, typed
 
 DAYS = ("2026-05-15", "2026-05-16", "2026-05-17")
 HEAD = "# pipeline\n# partitioned daily\n"
@@ -350,6 +350,8 @@ def test_what_code_does_to_its_session_stays_there(scripts: Scripts, engine: Spa
         scripts.add(name, f"# pipeline\ndef main(spark):\n    {act}\n")
         step = scripts.step(name)
         assert (step.record.error, step.warnings) == (None, ())
+    # Otherwise those who ask next get sessions that are new.
+    assert free(engine)
     for _ in range(4):
         [place] = scripts.bench.sql("SELECT current_schema() AS s")
         assert place["s"] != "elsewhere"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,21 +9,14 @@ from pyspark.sql import SparkSession
 
 from tranche.errors import TrancheError
 from tranche.lakes.engine import SparkEngine
-from tranche.lakes.sessions import TIDYING, Sessions
+from tranche.lakes.sessions import Sessions
+
+from .conftest import free
 
 if TYPE_CHECKING:
     from .conftest import Bench
 
 SCRIPT = "-- pipeline\n-- materialize lake://main/@t\n{}SELECT 1 AS x"
-
-
-def free(engine: SparkEngine) -> list[SparkSession]:
-    """The sessions that nobody has, once all that were given back are tidied."""
-    for _ in range(300):
-        if not any(thread.name == TIDYING for thread in threading.enumerate()):
-            return list(engine._spark._sessions._free)
-        time.sleep(0.1)
-    raise AssertionError("a session is tidied for ever")
 
 
 def test_it_is_as_it_was(engine: SparkEngine) -> None:

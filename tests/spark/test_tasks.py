@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from tranche.lakes.engine import SparkEngine
 from tranche.model.backfill import BackfillRequest
@@ -646,3 +649,101 @@ def test_where_columns_come_from_is_seen_wherever_rows_are_kept(jobs: Jobs) -> N
         assert found == {"n": [f"{source.asset}.n"], "m": [f"{source.asset}.n"]}
         assert [str(each.source) for each in seen.rows] == [f"{source.asset}.m"]
         assert seen.tables == (source.asset,)
+
+
+@pytest.mark.parametrize(
+    "output",
+    ['writes="lake://main/{name}"', 'io=DeltaIO("data/{name}"), partition_by=("partition_key",)'],
+)
+def test_only_rows_that_are_returned_must_be_of_its_keys(jobs: Jobs, output: str) -> None:
+    """Spark may not look at the keys of rows that the function leaves out."""
+    jobs.write(
+        f"""
+        @task({output.format(name=jobs.name)})
+        def some(spark, partitions):
+            rows = spark.createDataFrame(ROWS["every"], "partition_key string, n int")
+            wanted = spark.createDataFrame([(key,) for key in partitions], "partition_key string")
+            return rows.join(wanted, "partition_key")
+        some()
+        """
+    )
+    jobs.rows["every"] = [(D1, 1), (D2, 2), ("2026-05-17", 3), (None, 4)]
+    jobs.done(D1)
+    result = jobs.fill(D1, D2)
+    assert result.status == "succeeded", [key.error for key in result.steps[0].keys]
+
+
+SAME = """
+@task({output})
+def same(spark, partition):
+    return spark.createDataFrame(ROWS[partition], "day string, region string, n int")
+same()
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "own"),
+    [
+        ('io=DeltaIO("data/{name}"), partition_by=("day", "region")', 0),
+        # One asks for the commit, and one for the parts that it wrote.
+        ('io=IcebergIO("lake://main"), partition_by=("day", "region")', 2),
+        ('writes="lake://main/{name}"', 1),
+    ],
+)
+def test_a_task_makes_few_jobs_besides_its_write(jobs: Jobs, output: str, own: int) -> None:
+    jobs.write(SAME.format(output=output.format(name=jobs.name)))
+    jobs.rows |= {day: [(day, "eu", 1), (day, "us", 2)] for day in (D1, D2)}
+    spark = jobs.engine._spark.open()
+    theirs = f"main.default.{jobs.name}_by_hand"
+    if "Delta" in output:
+        theirs = f"spark_catalog.delta.`{jobs.root}/data/{jobs.name}_by_hand`"
+
+    def by_hand(day: str) -> None:
+        rows = spark.createDataFrame(jobs.rows[day], "day string, region string, n int")
+        if day != D1:
+            rows.writeTo(theirs).overwritePartitions()
+            return
+        by = [F.col("day")] if "writes" in output else [F.col("day"), F.col("region")]
+        format_ = "delta" if "Delta" in output else "iceberg"
+        rows.writeTo(theirs).using(format_).partitionedBy(*by).create()
+
+    by_hand(D1)
+    jobs.done(D1)
+    wanted = jobs_of(spark, lambda: by_hand(D2))
+    assert wanted > 0
+    assert jobs_of(spark, lambda: jobs.done(D2)) <= wanted + own
+
+
+def jobs_of(spark: SparkSession, act: Callable[[], object]) -> int:
+    """How many jobs of Spark begin while something is done."""
+    before = next_job(spark)
+    act()
+    return next_job(spark) - before - 1
+
+
+def next_job(spark: SparkSession) -> int:
+    """The number of a job that begins now."""
+    context, mark = spark.sparkContext, f"mark {next(_NUMBERS)}"
+    context.setJobGroup(mark, "counts jobs")
+    try:
+        spark.range(1).collect()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    for _ in range(100):
+        # Spark notes it a moment later.
+        if found := context.statusTracker().getJobIdsForGroup(mark):
+            (number,) = found
+            return number
+        time.sleep(0.1)
+    raise AssertionError("Spark did not note a job")
+
+
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
+def test_keys_that_make_a_table_at_once_keep_each_others_rows(jobs: Jobs, kind: str) -> None:
+    """The table is not there yet when the first of them begin."""
+    jobs.write(EXTRACT.format(io=jobs.io(kind)))
+    days = [f"2026-05-{day:02}" for day in range(10, 16)]
+    jobs.rows |= {day: [(day, "eu", 1)] for day in days}
+    result = jobs.fill(days[0], days[-1])
+    assert result.status == "succeeded", [step.record.error for step in result.steps]
+    assert max(jobs.seen, key=len) == [(day, "eu", 1) for day in days]

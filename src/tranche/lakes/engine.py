@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from pyspark.sql import SparkSession
@@ -46,6 +47,16 @@ from tranche.model.wanted import EVERYTHING, Wanted
 from tranche.ports import Maintained, Trial, Upkeep, Work, Written
 
 _TRIES = 5
+
+
+@dataclass(slots=True)
+class _Use:
+    """What users had done in a session."""
+
+    sent: list[str] = field(default_factory=list)
+    """Their statements, of which some leave it as no other may have it."""
+    handed_out: bool = False
+    """Whether code of theirs had it."""
 
 
 class SparkEngine:
@@ -91,9 +102,9 @@ class SparkEngine:
 
     @contextmanager
     def attempt(self, work: Work) -> Iterator[Trial]:
-        sent: list[str] = []
+        use = _Use()
         with (
-            self._session(_zone(work.step), work.attempt.id, sent) as session,
+            self._session(_zone(work.step), work.attempt.id, use) as session,
             self._spark.known_as(session, work.attempt.id),
         ):
             trial = self._trial(session, work)
@@ -106,7 +117,8 @@ class SparkEngine:
                 raise
             trial.close()
             if isinstance(trial, Execution):
-                sent += (statement.text for statement in trial.sent)
+                use.sent += (statement.text for statement in trial.sent)
+                use.handed_out = trial.handed_out
 
     def _trial(self, session: SparkSession, work: Work) -> Execution | Restoration | Copying:
         script = work.step.script
@@ -142,10 +154,11 @@ class SparkEngine:
             with self._session("UTC", "query") as session:
                 self._tables(session).of(statement.table).set_layout(statement.transforms)
             return Rows((), ())
-        sent: list[str] = []
-        with self._session("UTC", "query", sent) as session:
-            sent.append(named(statement, self._tables(session)))
-            return fetch(session.sql(sent[0]), limit)
+        use = _Use()
+        with self._session("UTC", "query", use) as session:
+            text = named(statement, self._tables(session))
+            use.sent.append(text)
+            return fetch(session.sql(text), limit)
 
     def preview(
         self,
@@ -180,11 +193,11 @@ class SparkEngine:
     def scan(self, step: Step) -> Scanned:
         if self._log is None and self._settings.spark.remote is None:
             raise EngineError("this engine does not note what it reads", "open one that does")
-        sent: list[str] = []
-        with self._session(_zone(step), "scan", sent) as session:
+        use = _Use()
+        with self._session(_zone(step), "scan", use) as session:
             log = self._log or server_log(session)
             found = scanned(unattempted(session, self._settings, step), log)
-            sent += (statement.text for statement in found.statements)
+            use.sent += (statement.text for statement in found.statements)
             return found
 
     def close(self) -> None:
@@ -200,11 +213,9 @@ class SparkEngine:
         return Tables(session, self._settings.lakes)
 
     @contextmanager
-    def _session(self, zone: str, name: str, sent: Sequence[str] = ()) -> Iterator[SparkSession]:
-        """A session for one piece of work; what Spark refuses becomes an error of ours.
-
-        `sent` are the statements of users, of which some leave a session as no other may have it.
-        """
+    def _session(self, zone: str, name: str, use: _Use | None = None) -> Iterator[SparkSession]:
+        """A session for one piece of work; what Spark refuses becomes an error of ours."""
+        use = use or _Use()
         try:
             session = self._spark.open(zone)
             with self._lock:
@@ -218,8 +229,8 @@ class SparkEngine:
             finally:
                 with self._lock:
                     self._running.pop(name, None)
-            if leaves_no_trace(sent):
-                self._spark.give_back(session)
+            if leaves_no_trace(use.sent):
+                self._spark.give_back(session, handed_out=use.handed_out)
         except Exception as error:
             if not comes_from_spark(error):
                 raise

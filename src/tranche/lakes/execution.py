@@ -100,6 +100,8 @@ class Execution:
         self.made_views: dict[tuple[FileHole, str | None], str] = {}
         self.sent: list[SentStatement] = []
         """The statements that went to Spark so far."""
+        self.handed_out = False
+        """Whether code of the user has got the session."""
         self.writer: SliceWriter | None = None
         self.result: Rows | None = None
         self.values = values_of(step)

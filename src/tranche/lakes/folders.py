@@ -36,6 +36,9 @@ class Warehouse:
     def folder(self, table: LakeTable) -> str:
         return f"{self.root.rstrip('/')}/{table.schema}/{table.table}"
 
+    def local_folder(self, table: LakeTable) -> Path | None:
+        return None if self.local is None else self.local / table.schema / table.table
+
     def own(self, table: LakeTable) -> str:
         """Where Tranche keeps what belongs to a table and is not the table."""
         return f"{self.root.rstrip('/')}/{OWN}/{table.schema}/{table.table}"
@@ -52,6 +55,9 @@ class TaskFolder(Warehouse):
 
     def folder(self, table: LakeTable) -> str:
         return f"{self.root.rstrip('/')}/{table.table}"
+
+    def local_folder(self, table: LakeTable) -> Path | None:
+        return None if self.local is None else self.local / table.table
 
     def own(self, table: LakeTable) -> str:
         return f"{self.root.rstrip('/')}/{OWN}/{table.table}"

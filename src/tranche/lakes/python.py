@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -33,10 +34,10 @@ from tranche.lakes.failures import comes_from_spark, explained, scrubbed
 from tranche.lakes.given import frame_of
 from tranche.lakes.rows import fetch
 from tranche.lakes.tracing import Known, traced
+from tranche.lakes.writer import SliceWriter
 from tranche.model.argument import value_of
 from tranche.model.asset import AssetUri, FileSet, JobTask, LakeTable
 from tranche.model.code import Code, Loaded
-from tranche.model.explanation import SentStatement
 from tranche.model.lineage import ScriptLineage
 from tranche.model.output import KEY_COLUMN
 from tranche.model.partitioning import time_of
@@ -44,14 +45,14 @@ from tranche.model.partitioning_zone import time_zone
 from tranche.model.plan import Step
 from tranche.model.project import Settings
 from tranche.model.storage import filled, takes_key
-from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Nothing
+from tranche.model.strategy import HISTORY_COLUMNS, PARTITION_COLUMN, Materialize, Nothing
 from tranche.ports import Staged, Work, Written
 from tranche.projects.secrets import without_secrets
 from tranche.script.binding import escaped_path
 from tranche.script.lineage.plans.text import identifier
 
-_FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
-"""Temporary ones are of no schema, and shown with those of any; this one is always there."""
+_SOON = 2.0
+"""For how many seconds what is known of a table may be taken to hold, while a function runs."""
 
 
 class CodeExecution(Execution):
@@ -75,9 +76,6 @@ class CodeExecution(Execution):
         self.code: Code = work.step.script.code
         self.debug = debug
         """Whether the traceback of what it raises is shown."""
-        self.asked_for_spark = False
-        self.stood = "", ""
-        """The catalog and the schema that the session was in when the function got it."""
         self.files_written: Mapping[str, str] = {}
         self.known = Known(settings, work.step)
         self.traced: ScriptLineage | None = None
@@ -90,12 +88,22 @@ class CodeExecution(Execution):
             for table in self.loaded_tables():
                 self.located(self.code.line, partial(self.pinned_rows, table))
             return Staged(sources=self.sources)
-        rows = self.returned_rows()
+        returned, writer = self.called_beside(made)
+        rows = self.rows_returned(returned)
         if self.step.is_range:
             self.write_side_by_side()
-        writer = self.writer_for(made)
         staged = self.located(self.code.line, lambda: self.stage_rows(writer, rows))
         return replace(staged, traced=self.traced)
+
+    def called_beside(self, made: Materialize) -> tuple[object, SliceWriter]:
+        """What the function returns, and a writer that has looked at its table meanwhile."""
+        began = time.monotonic()
+        writer = self.writer_for(made)
+        returned = self.call()
+        if time.monotonic() - began > _SOON:
+            # Others may have given the table other columns since.
+            writer = self.writer_for(made)
+        return returned, writer
 
     def check_range(self) -> None:
         if not self.code.takes_ranges:
@@ -149,19 +157,6 @@ class CodeExecution(Execution):
             each = [filled(asset, rule, key) for key in self.step.keys if key is not None]
         return bool(each) and all(storage.path(one) in self.files_written for one in each)
 
-    def close(self) -> None:
-        super().close()
-        if self.asked_for_spark and not self.is_untouched():
-            # What it left behind would be there for the next one that has this session.
-            self.sent.append(SentStatement(kind="other", line=self.code.line, text="USE"))
-
-    def is_untouched(self) -> bool:
-        """Whether the session is where it was, but for settings and views, which are tidied."""
-        catalog = self.session.catalog
-        if (catalog.currentCatalog(), catalog.currentDatabase()) != self.stood:
-            return False
-        return not self.session.sql(_FUNCTIONS).take(1)
-
     # The call
 
     def call(self) -> object:
@@ -195,14 +190,8 @@ class CodeExecution(Execution):
         return done.returned
 
     def spark(self) -> SparkSession:
-        if not self.asked_for_spark:
-            catalog = self.session.catalog
-            self.stood = catalog.currentCatalog(), catalog.currentDatabase()
-        self.asked_for_spark = True
+        self.handed_out = True
         return self.session
-
-    def returned_rows(self) -> DataFrame:
-        return self.rows_returned(self.call())
 
     def rows_returned(self, returned: object) -> DataFrame:
         """What the function returned, as rows that can be written."""
@@ -251,21 +240,14 @@ class CodeExecution(Execution):
                 f"add the column {KEY_COLUMN}, or take partition instead of partitions",
                 place=place,
             )
-        key = F.col(column).cast("string")
-        other = F.concat(
-            F.lit(f"a row has the {column} "),
-            F.coalesce(key, F.lit("NULL")),
-            F.lit(", for which the function was not called"),
-        )
         # A row of another key would be lost, or would change a slice that nobody asked for.
-        sound = F.when(F.coalesce(key.isin(keys), F.lit(False)), F.lit(True)).otherwise(
-            F.raise_error(other).cast("boolean")
-        )
-        checked = rows.where(sound)
+        own = own_key(column, keys)
         if not self.step.is_range:
-            return checked.drop(column)
-        renamed = checked.withColumnRenamed(column, PARTITION_COLUMN)
-        return renamed.withColumn(PARTITION_COLUMN, F.col(PARTITION_COLUMN).cast("string"))
+            # Spark does not move a condition that goes by where a row is at work.
+            here = F.spark_partition_id() < 0
+            return rows.where(own.isNotNull() | here).drop(column)
+        checked = rows.withColumn(column, own.cast("string"))
+        return checked.withColumnRenamed(column, PARTITION_COLUMN)
 
     # What it reads
 
@@ -339,6 +321,22 @@ class CodeExecution(Execution):
 def key_column(rows: DataFrame) -> str | None:
     """The column that says of which key each row is, where there is one."""
     return next((c for c in (PARTITION_COLUMN, KEY_COLUMN) if c in rows.columns), None)
+
+
+def own_key(column: str, keys: Sequence[str]) -> Column:
+    """The key of a row; it breaks if the function was not called for that.
+
+    It is a value and no condition. Spark would ask a condition of all rows that others are made of:
+    of many more, and of some that are meant to be left out.
+    """
+    key = F.col(column).cast("string")
+    other = F.concat(
+        F.lit(f"a row has the {column} "),
+        F.coalesce(key, F.lit("NULL")),
+        F.lit(", for which the function was not called"),
+    )
+    own = F.coalesce(key.isin(list(keys)), F.lit(False))
+    return F.when(own, F.col(column)).otherwise(F.raise_error(other))
 
 
 def mapped_keys(step: Step, loaded: Loaded) -> list[str] | None:

@@ -81,9 +81,9 @@ class Spark:
         """A session with its own settings, temporary views and time zone."""
         return self._sessions.take(time_zone)
 
-    def give_back(self, session: SparkSession) -> None:
-        """Somebody else may have it now."""
-        self._sessions.give_back(session)
+    def give_back(self, session: SparkSession, *, handed_out: bool = False) -> None:
+        """Somebody else may have it now; `handed_out` says that code of the user had it."""
+        self._sessions.give_back(session, handed_out=handed_out)
 
     @contextmanager
     def known_as(self, session: SparkSession, attempt: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -20,6 +21,9 @@ TIDYING = "tranche-tidying"
 _PATIENCE = 2.0
 _ZONE = "spark.sql.session.timeZone"
 _VIEWS = "SHOW VIEWS IN spark_catalog.default"
+_PLACE = "SHOW CURRENT NAMESPACE"
+_FUNCTIONS = "SHOW USER FUNCTIONS IN spark_catalog.default"
+"""Temporary ones are of no schema, and shown with those of any; this one is always there."""
 _HIDDEN = "*********(redacted)"
 """What Spark shows of a setting that may be a secret."""
 _COMMENT = re.compile(r"\s+|--[^\n]*(\n|$)|/\*.*?\*/", re.DOTALL)
@@ -42,6 +46,8 @@ class Sessions:
         self._lock = threading.Lock()
         self._first: dict[str, str] | None = None
         """The settings of a new session."""
+        self._stood = "", ""
+        """The catalog and the schema that a new session is in."""
 
     def take(self, time_zone: str) -> SparkSession:
         with self._lock:
@@ -49,13 +55,17 @@ class Sessions:
         if session is None:
             session = self._make()
             if self._first is None:
-                self._first = settings_of(session)
+                self._first, self._stood = settings_of(session), _stands(session)
         session.conf.set(_ZONE, time_zone)
         return session
 
-    def give_back(self, session: SparkSession) -> None:
-        """It can be had again once it is as it was; nobody waits for that."""
-        tidying = threading.Thread(target=self._tidy, args=(session,), name=TIDYING, daemon=True)
+    def give_back(self, session: SparkSession, *, handed_out: bool = False) -> None:
+        """It can be had again once it is as it was; nobody waits for that.
+
+        `handed_out` says that code of the user had it, which may have left anything there.
+        """
+        act = partial(self._tidy, session, handed_out=handed_out)
+        tidying = threading.Thread(target=act, name=TIDYING, daemon=True)
         with self._lock:
             tidying.start()
             self._tidying = [*(each for each in self._tidying if each.is_alive()), tidying]
@@ -69,9 +79,11 @@ class Sessions:
             free, self._free = self._free, []
         return free
 
-    def _tidy(self, session: SparkSession) -> None:
+    def _tidy(self, session: SparkSession, *, handed_out: bool = False) -> None:
         # Spark may be ending meanwhile. A session that cannot be tidied is not used again.
         with suppress(Exception):
+            if handed_out and not self._can_be_tidied(session):
+                return
             first = self._first or {}
             for view in session.sql(_VIEWS).collect():
                 session.catalog.dropTempView(view["viewName"])
@@ -83,6 +95,16 @@ class Sessions:
                     session.conf.set(name, value)
             with self._lock:
                 self._free.append(session)
+
+    def _can_be_tidied(self, session: SparkSession) -> bool:
+        """Whether a session is where it was, but for settings and views."""
+        return _stands(session) == self._stood and not session.sql(_FUNCTIONS).take(1)
+
+
+def _stands(session: SparkSession) -> tuple[str, str]:
+    # Not from `session.catalog`, which goes by the settings of whatever session the thread has.
+    (found,) = session.sql(_PLACE).collect()
+    return found[0], found[1]
 
 
 def settings_of(session: SparkSession) -> dict[str, str]:

@@ -27,8 +27,9 @@ from tranche.lakes.outputs.parts import (
 )
 from tranche.lakes.outputs.place import Kept, Place, created
 from tranche.lakes.outputs.places import Places, parts_by_key
-from tranche.lakes.python import CodeExecution, in_words, mapped_keys
+from tranche.lakes.python import CodeExecution, in_words, mapped_keys, own_key
 from tranche.lakes.racing import until_committed
+from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import FILES, KEY_COLUMN, Output
@@ -77,23 +78,29 @@ class TaskExecution(CodeExecution):
             self.check_range()
         for table in self.loaded_tables():
             self.located(self.code.line, partial(self.pinned_rows, table))
-        self.returned = self.call()
+        writer: SliceWriter | None = None
+        if self.output.kind == "lake":
+            self.returned, writer = self.called_beside(made)
+        else:
+            self.returned = self.call()
         if self.returned is None or self.output.kind == "own":
             return Staged(sources=self.sources)
         if isinstance(self.returned, Merge):
             self.rows_kept = self.frame_given(self.returned.rows)
             return Staged(sources=self.sources)
-        if self.output.kind == "lake":
-            rows = self.rows_returned(self.returned)
-            if self.step.is_range:
-                self.write_side_by_side()
-            writer = self.writer_for(made)
-            return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
+        if writer is not None:
+            return self.stage_slice(writer)
         rows = self.frame_given(self.returned)
         if frame_kind(self.returned) == "spark":
             self.trace(rows)
         self.rows_kept = self.divided(rows)
         return Staged(sources=self.sources)
+
+    def stage_slice(self, writer: SliceWriter) -> Staged:
+        rows = self.rows_returned(self.returned)
+        if self.step.is_range:
+            self.write_side_by_side()
+        return self.located(self.code.line, lambda: self.stage_rows(writer, rows))
 
     @property
     def does_nothing(self) -> bool:
@@ -202,16 +209,7 @@ class TaskExecution(CodeExecution):
 
     def of_own_keys(self, rows: DataFrame) -> DataFrame:
         """The rows; it breaks if one is of a key that the task was not called for."""
-        key = F.col(KEY_COLUMN).cast("string")
-        other = F.concat(
-            F.lit(f"a row has the {KEY_COLUMN} "),
-            F.coalesce(key, F.lit("NULL")),
-            F.lit(", for which the function was not called"),
-        )
-        sound = F.when(F.coalesce(key.isin(list(self.keys)), F.lit(False)), F.lit(True)).otherwise(
-            F.raise_error(other).cast("boolean")
-        )
-        return rows.where(sound)
+        return rows.withColumn(KEY_COLUMN, own_key(KEY_COLUMN, self.keys))
 
     def keep(self, asset: AssetUri) -> Written:
         rows, by, place = (
@@ -220,13 +218,12 @@ class TaskExecution(CodeExecution):
             self.places.of(asset, self.output.kind),
         )
         assert rows is not None, "nothing was staged"
-        kept = place.published(self.commit)
+        # Nobody but an earlier attempt of the step can have done it.
+        kept = place.published(self.commit) if self.work.attempt.number > 1 else None
         if kept is None:
-            until_committed(
-                partial(self.enter, place, rows, by),
-                lambda: None if place.published(self.commit) is None else True,
+            kept = until_committed(
+                lambda: self.entered(place, rows, by), lambda: place.published(self.commit)
             )
-            kept = place.made(self.commit, by)
         return Written(
             rows=kept.rows,
             snapshot=kept.snapshot,
@@ -236,7 +233,11 @@ class TaskExecution(CodeExecution):
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
 
-    def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> bool:
+    def entered(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> Kept:
+        self.enter(place, rows, by)
+        return place.made(self.commit, by)
+
+    def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
         append = self.output.mode == "append"
         if isinstance(self.returned, Merge):
             self.merge(place, self.returned, rows)
@@ -248,7 +249,6 @@ class TaskExecution(CodeExecution):
                 place.append(rows, by, self.commit)
             else:
                 self.replace_parts(place, rows, by)
-        return True
 
     def replace_parts(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
         """Rows take the place of what is in their parts, and of what these keys had before.

@@ -9,7 +9,8 @@ from datetime import datetime
 from tranche.notebook.markup import Markup, clipped, element
 from tranche.notebook.paint import COLOURS, ORDER, picture
 from tranche.notebook.squares import Period, Square, Squares, gathered
-from tranche.planning.grid import Cell, Standing
+from tranche.planning.board import Standing
+from tranche.planning.grid import Cell
 
 _SIDE, _GAP = 13, 2
 _WIDTHS: Mapping[Period, int] = {"month": 44, "quarter": 60, "year": 44}

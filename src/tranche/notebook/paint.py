@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tranche.notebook.markup import Markup, element
-from tranche.planning import grid
+from tranche.planning import board
 from tranche.service import overview
 
-COLOURS: Mapping[overview.Standing | grid.Standing, str] = {
+COLOURS: Mapping[overview.Standing | board.Standing, str] = {
     "fresh": "#2a9464",
     "succeeded": "#2a9464",
     "stale": "#b5761a",
@@ -24,7 +24,7 @@ COLOURS: Mapping[overview.Standing | grid.Standing, str] = {
     "missing": "#7b8494",
     "source": "#7b8494",
 }
-SIGNS: Mapping[overview.Standing | grid.Standing, str] = {
+SIGNS: Mapping[overview.Standing | board.Standing, str] = {
     "fresh": "✓",
     "succeeded": "✓",
     "stale": "◐",
@@ -36,7 +36,7 @@ SIGNS: Mapping[overview.Standing | grid.Standing, str] = {
     "missing": "○",
     "source": "◇",
 }
-ORDER: tuple[grid.Standing, ...] = (
+ORDER: tuple[board.Standing, ...] = (
     *("failed", "running", "cancelled", "stale", "provisional", "missing", "succeeded"),
 )
 """Which standing of several is told first."""
@@ -44,7 +44,7 @@ LETTERS = "system-ui,-apple-system,'Segoe UI',sans-serif"
 FAINT = {"opacity": ".72"}
 
 
-def badge(standing: overview.Standing | grid.Standing, number: int | None = None) -> Markup:
+def badge(standing: overview.Standing | board.Standing, number: int | None = None) -> Markup:
     """The sign and the word of a standing, and how many stand so."""
     return element(
         "span",

@@ -15,7 +15,8 @@ from tranche.notebook.markup import Markup, clipped, element, joined
 from tranche.notebook.paint import COLOURS, FAINT, ORDER, badge, code, line, note
 from tranche.notebook.squares import SPANS, Squares, squares_of, squares_of_tallies
 from tranche.planning.active import active_keys
-from tranche.planning.grid import Cell, Grid, Standing
+from tranche.planning.board import Standing
+from tranche.planning.grid import Cell, Grid
 from tranche.planning.tally import tallies
 from tranche.ports import Clock, StateReader
 from tranche.service.about import About

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from tranche.notebook.paint import ORDER
-from tranche.planning.grid import Cell, Standing
+from tranche.planning.board import Standing
+from tranche.planning.grid import Cell
 from tranche.planning.tally import Span, Tally
 
 Period: TypeAlias = Literal["hour", "day", "week", "month", "quarter", "year"]

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from tranche.model.partitioning import TimePartitioning
-from tranche.planning.grid import Standing
+from tranche.planning.board import Standing
 from tranche.ports import StateReader
 
 Span: TypeAlias = Literal["day", "month", "year"]

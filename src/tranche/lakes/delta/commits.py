@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
@@ -30,6 +31,9 @@ _LONGEST_RUN = timedelta(days=3)
 """How long before an attempt another one of its step may have committed."""
 _MISSING = ("PATH_NOT_FOUND", "DELTA_TABLE_ONLY_OPERATION", "DELTA_TABLE_NOT_FOUND")
 _MERGED = ("Inserted", "Updated", "Deleted")
+
+Told: TypeAlias = Row | Mapping[str, Any]
+"""What the log says of a commit, under the names of `DESCRIBE HISTORY`."""
 
 
 def commit_settings(commit: Commit) -> dict[str, str]:
@@ -62,12 +66,30 @@ def log_of(session: SparkSession, name: str, limit: int | None = None) -> list[R
 def commits_of(session: SparkSession, name: str, commit: Commit, *, alone: bool) -> Snapshot | None:
     """The latest commit of an attempt, or if it is not alone, of any attempt of its step."""
     since = commit.attempt.started_at - _LONGEST_RUN
-    for row in _looked_through(session, name, since):
-        about = about_of(row)
-        own = about.get("tranche.attempt") == commit.attempt.id
-        if own or (not alone and about.get(_PUBLICATION) == commit.publication):
-            return replace(snapshot_of(row), own=own)
+    found = (
+        step_snapshot(row, commit, alone=alone) for row in _looked_through(session, name, since)
+    )
+    return next((snapshot for snapshot in found if snapshot is not None), None)
+
+
+def step_snapshot(row: Told, commit: Commit, *, alone: bool) -> Snapshot | None:
+    """A commit as a snapshot, if it is of an attempt, or where that is not alone, of its step."""
+    about = about_of(row)
+    own = about.get("tranche.attempt") == commit.attempt.id
+    if own or (not alone and about.get(_PUBLICATION) == commit.publication):
+        return replace(snapshot_of(row), own=own)
     return None
+
+
+def row_of(version: int, info: Mapping[str, Any], written: int) -> Told:
+    """A commit whose file was written at some millisecond, as `DESCRIBE HISTORY` tells of it."""
+    return {
+        "version": version,
+        "operation": info.get("operation", ""),
+        "operationMetrics": info.get("operationMetrics"),
+        "userMetadata": info.get("userMetadata"),
+        _AT: (info.get("inCommitTimestamp") or written) * 1_000,
+    }
 
 
 def _looked_through(session: SparkSession, name: str, since: datetime) -> Iterator[Row]:
@@ -81,7 +103,7 @@ def _looked_through(session: SparkSession, name: str, since: datetime) -> Iterat
         limit, known = limit * 10, len(rows)
 
 
-def snapshot_of(row: Row) -> Snapshot:
+def snapshot_of(row: Told) -> Snapshot:
     counts: dict[str, str] = row["operationMetrics"] or {}
     merged = None
     if row["operation"] == "MERGE":
@@ -125,7 +147,7 @@ def _seen(row: Row) -> SeenSnapshot:
     )
 
 
-def about_of(row: Row) -> dict[str, str]:
+def about_of(row: Told) -> dict[str, str]:
     """What Tranche said of a commit; nothing if it was somebody else's."""
     try:
         found = json.loads(row["userMetadata"] or "{}")
@@ -134,7 +156,7 @@ def about_of(row: Row) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
-def time_of(row: Row) -> datetime:
+def time_of(row: Told) -> datetime:
     return _EPOCH + timedelta(microseconds=row[_AT])
 
 

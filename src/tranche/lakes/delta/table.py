@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -32,6 +32,7 @@ from tranche.lakes.delta.layout import (
     partition_names,
     without_generated,
 )
+from tranche.lakes.delta.log_files import Logged, logged
 from tranche.lakes.digest import Watch
 from tranche.lakes.fixed_layout import FixedLayout
 from tranche.lakes.folders import Side, Warehouse
@@ -159,6 +160,10 @@ class DeltaTable(FixedLayout):
             found.reverse()
         return seen_of(found[:limit])
 
+    def logged(self, commit: Commit) -> Logged | None:
+        """What its log has of an attempt that was just made, if this process can read it."""
+        return logged(self.warehouse.local_folder(self.address), commit)
+
     # How it is written
 
     def check(self, strategy: Strategy, layout: Collection[Transform]) -> None:
@@ -184,14 +189,18 @@ class DeltaTable(FixedLayout):
         if parts:
             writer = writer.partitionedBy(*(F.col(quoted_name(part)) for part in parts))
         with self.committing(commit):
-            try:
-                writer.create()
-            except AnalysisException as error:
-                # A write that failed has left a folder that is no table, which Delta takes for one.
-                taken = error.getCondition() == "TABLE_OR_VIEW_ALREADY_EXISTS"
-                if not taken or self.columns() is not None:
-                    raise
-                writer.createOrReplace()
+            self.begin(writer)
+
+    def begin(self, writer: DataFrameWriterV2) -> None:
+        """Makes a table that is not there."""
+        try:
+            writer.create()
+        except AnalysisException as error:
+            # A write that failed has left a folder that is no table, which Delta takes for one.
+            taken = error.getCondition() == "TABLE_OR_VIEW_ALREADY_EXISTS"
+            if not taken or self.columns() is not None:
+                raise
+            writer.createOrReplace()
 
     def rebuild(
         self,
@@ -248,7 +257,8 @@ class DeltaTable(FixedLayout):
     def made(
         self, commit: Commit, target: Target, *, before: TableFacts | None, watch: Watch | None
     ) -> Snapshot:
-        found = self.published(commit)
+        known = self.logged(commit)
+        found = self.published(commit) if known is None else known.snapshot
         if found is None:
             raise EngineError(
                 f"{self.address} has no commit of the attempt {commit.attempt.id}, which made one",

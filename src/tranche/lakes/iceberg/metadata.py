@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, DataFrameWriterV2, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from tranche.lakes.commit import Commit
+from tranche.lakes.failures import comes_from_spark
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.table import ADDED, Snapshot, TableFacts
 from tranche.lakes.tuning import in_few_words
@@ -238,8 +239,10 @@ def make_namespace(session: SparkSession, table: LakeTable) -> None:
     statement = f"CREATE NAMESPACE IF NOT EXISTS {quoted_name(lake)}.{quoted_name(schema)}"
     try:
         session.sql(statement)
-    except Exception:
-        # Of several that do so at once, a catalog in a database lets one pass.
+    except Exception as error:
+        if not comes_from_spark(error):
+            raise
+        # The catalog looks first and makes it then; somebody may have come in between.
         session.sql(statement)
 
 

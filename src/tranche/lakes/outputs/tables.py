@@ -17,6 +17,7 @@ from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.outputs.parts import in_parts, part_text
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.table import ADDED, Snapshot, Table
+from tranche.lakes.tuning import in_few_words
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
 from tranche.script.retargeting import retargeted
@@ -50,16 +51,16 @@ class TablePlace(Place):
         if self.table.columns() is None:
             return None
         found = self.table.published(commit)
-        return None if found is None else self.kept(found)
+        return None if found is None else self.kept(found, self.parts_of(found.id))
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         found = self.table.published(commit)
         # No rows that take the place of nothing are no commit for Iceberg.
-        return Kept(rows=0) if found is None else self.kept(found)
+        return Kept(rows=0) if found is None else self.kept(found, self.parts_of(found.id))
 
-    def kept(self, found: Snapshot) -> Kept:
+    def kept(self, found: Snapshot, parts: frozenset[str]) -> Kept:
         rows = found.count(ADDED) if found.changed is None else found.changed
-        return Kept(rows=rows, snapshot=found.id, parts=self.parts_of(found.id))
+        return Kept(rows=rows, snapshot=found.id, parts=parts)
 
     def check_division(self, by: Sequence[str]) -> None:
         found = self.divided_by() or ()
@@ -78,7 +79,12 @@ class TablePlace(Place):
         if by:
             writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
         with self.table.committing(commit):
-            writer.create()
+            # Another key may have made it since, whose rows must stay.
+            self.begin(writer)
+
+    def begin(self, writer: DataFrameWriterV2) -> None:
+        """Makes a table that is not there."""
+        writer.create()
 
     def replace_all(self, rows: DataFrame, commit: Commit) -> None:
         there = self.columns()
@@ -149,6 +155,13 @@ class IcebergPlace(TablePlace):
     def __init__(self, table: IcebergTable) -> None:
         super().__init__(table)
 
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        with in_few_words(self.table.session):
+            # It was not staged, so that readers see it.
+            found = self.table.attempted(commit)
+        assert found is not None, f"{self} does not show the commit that was made to it"
+        return self.kept(found, self.parts_of(found.id))
+
     def creating(self, rows: DataFrame) -> DataFrameWriterV2:
         metadata.make_namespace(self.table.session, self.table.address)
         return metadata.with_properties(rows.writeTo(self.table.name))
@@ -175,12 +188,16 @@ class IcebergPlace(TablePlace):
             for name in names
         ]
         new = entries.where((F.col("snapshot_id") == int(snapshot)) & (F.col("status") == 1))
-        return frozenset(part_text(row.asDict()) for row in new.select(*texts).distinct().collect())
+        with in_few_words(self.table.session):
+            # Those of several files are the same; Spark would shuffle them to find that out.
+            found = new.select(*texts).collect()
+        return frozenset(part_text(row.asDict()) for row in found)
 
 
 class DeltaPlace(TablePlace):
     def __init__(self, table: DeltaTable) -> None:
         super().__init__(table)
+        self.delta = table
         self.folder = table.warehouse.folder(table.address)
 
     def __str__(self) -> str:
@@ -193,8 +210,22 @@ class DeltaPlace(TablePlace):
         return writer
 
     def divided_by(self) -> tuple[str, ...]:
-        (row,) = self.table.session.sql(f"DESCRIBE DETAIL {self.table.name}").collect()
-        return tuple(row["partitionColumns"])
+        # DESCRIBE DETAIL would have Spark go over the log for it.
+        told = self.table.session.sql(f"DESCRIBE TABLE {self.table.name}").collect()
+        names = [row["col_name"] for row in told]
+        if "# Partition Information" not in names:
+            return ()
+        # After the title stand the titles of its columns.
+        return tuple(names[names.index("# Partition Information") + 2 :])
+
+    def begin(self, writer: DataFrameWriterV2) -> None:
+        self.delta.begin(writer)
+
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        known = self.delta.logged(commit)
+        if known is None:
+            return super().made(commit, by)
+        return self.kept(known.snapshot, frozenset(map(part_text, filter(None, known.parts))))
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
