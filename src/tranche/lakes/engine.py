@@ -16,7 +16,7 @@ from tranche.lakes.commit import Commit
 from tranche.lakes.copying import Copying
 from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
-from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.failures import comes_from_outside, comes_from_spark, explained
 from tranche.lakes.naming import named
 from tranche.lakes.outputs.places import Places
 from tranche.lakes.python import CodeExecution
@@ -218,7 +218,7 @@ class SparkEngine:
             if leaves_no_trace(sent):
                 self._spark.give_back(session)
         except Exception as error:
-            if not comes_from_spark(error):
+            if not comes_from_outside(error):
                 raise
             raise explained(error, secrets=self._settings.secrets) from error
 

@@ -17,7 +17,7 @@ from tranche.lakes.audit import check_data_tests, run_data_tests, run_data_tests
 from tranche.lakes.catalogs import binds_late
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import commit_of
-from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.failures import comes_from_outside, explained
 from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
 from tranche.lakes.meanwhile import Meanwhile
@@ -312,7 +312,7 @@ class Execution:
         try:
             return act()
         except Exception as error:
-            if not comes_from_spark(error):
+            if not comes_from_outside(error):
                 raise
             secrets = self.settings.secrets
             raise explained(error, path=self.path, line=line, secrets=secrets) from error
