@@ -177,3 +177,16 @@ def test_threads_of_a_process_hold_a_lock_together(tmp_path: Path) -> None:
     assert held == [1, 1]
     with this_process_alone(tmp_path / "own" / "lock"):
         pass
+
+
+@pytest.mark.parametrize("kind", ["append", "replace"])
+def test_columns_that_another_writer_has_added_are_not_lost(table: TableLog, kind: Kind) -> None:
+    """Two writers of different slices know the same columns, and one of them brings another."""
+    first = replace(stage(table, "1", {"a/1": "x"}, folders=("a",)), columns='["n"]')
+    second = replace(stage(table, "2", {"b/1": "y"}, folders=("b",), kind=kind), columns='["n"]')
+    table.publish(replace(first, columns='["n", "m"]'))
+    with pytest.raises(CommitLost, match="another writer changed the columns"):
+        table.publish(second)
+    assert (table.about() or {})["columns"] == ["n", "m"]
+    table.publish(replace(second, columns='["n", "m"]'))
+    assert content(table) == {"a/1": "x", "b/1": "y"}
