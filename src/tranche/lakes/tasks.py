@@ -23,6 +23,8 @@ from tranche.lakes.outputs.parts import (
     in_parts,
     nothing_part,
     part_text,
+    parts_of,
+    text_of,
     values_of,
 )
 from tranche.lakes.outputs.place import Kept, Place
@@ -33,6 +35,7 @@ from tranche.model.code import Loaded
 from tranche.model.output import KEY_COLUMN, Output
 from tranche.model.strategy import PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Written, WrittenKey
+from tranche.script.binding import quoted_name
 
 
 class TaskExecution(CodeExecution):
@@ -129,7 +132,10 @@ class TaskExecution(CodeExecution):
             return Written(keys=self.each(None), parts=nothing)
         if self.output.kind == "own":
             io = registry.io_of(self.step.script, self.settings.root)
-            act = partial(write_own, io, self.step.script, self.keys, self.returned)
+            storage = self.settings.storage
+            act = partial(
+                write_own, io, self.step.script, self.keys, self.returned, storage=storage
+            )
             in_words(act, self.settings, debug=self.debug)
             digest = f"attempt {self.work.attempt.id}"
             return Written(keys=self.each(None), digest=digest, parts=self.own_parts())
@@ -147,7 +153,9 @@ class TaskExecution(CodeExecution):
         return parts_by_key(self.parts_in(rows, there), self.keys)
 
     def parts_in(self, rows: DataFrame, by: Sequence[str]) -> frozenset[str]:
-        names = [F.col(name).cast("string").alias(name) for name in by]
+        names = [
+            text_of(F.col(quoted_name(name)), rows.schema[name].dataType).alias(name) for name in by
+        ]
         found = self.located(self.code.line, lambda: rows.select(*names).distinct().collect())
         return frozenset(part_text(row.asDict()) for row in found)
 
@@ -259,12 +267,7 @@ class TaskExecution(CodeExecution):
     def held_alone(self) -> set[str]:
         """The parts that these keys were written to, and no other key since."""
         held = self.work.parts.get(str(self.step.script.asset), {})
-        return {
-            part
-            for key in self.keys or (None,)
-            for part in held.get(key, ())
-            if part != nothing_part(key)
-        }
+        return parts_of(held, self.keys or (None,), self.output.partition_by)
 
     def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
         by: tuple[str, ...] = self.output.partition_by
@@ -333,7 +336,8 @@ class TaskExecution(CodeExecution):
         keys = mapped_keys(self.step, loaded) or []
         known = self.work.parts.get(str(loaded.asset), {})
         parts = columns_of([values_of(part) for key in keys for part in known.get(key, ())])
-        act = partial(read_own, io, maker, self.step.script, loaded, keys, parts)
+        storage = self.settings.storage
+        act = partial(read_own, io, maker, self.step.script, loaded, keys, parts, storage=storage)
         found: Any = in_words(act, self.settings, debug=self.debug)
         if loaded.frame == "spark" and frame_kind(found) not in (None, "spark"):
             return frame_of(self.session, found)
@@ -348,9 +352,6 @@ class TaskExecution(CodeExecution):
         keys = mapped_keys(self.step, loaded)
         if output.partition_by and keys is not None and not loaded.all_partitions:
             known = self.work.parts.get(str(loaded.asset), {})
-            parts = {
-                part for key in keys for part in known.get(key, ()) if part != nothing_part(key)
-            }
             if output.auto_filter:
-                rows = rows.where(in_parts(parts, columns))
+                rows = rows.where(in_parts(parts_of(known, keys, output.partition_by), columns))
         return rows if loaded.frame == "spark" else converted(rows, loaded.frame)

@@ -7,14 +7,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameWriterV2
 from pyspark.sql import functions as F
-from pyspark.sql.types import MapType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, MapType, StringType, StructField, StructType
 
 from tranche.jobs.merge import Merge, When
 from tranche.lakes.commit import Commit
 from tranche.lakes.delta.table import PROPERTIES, DeltaTable
 from tranche.lakes.iceberg import metadata
 from tranche.lakes.iceberg.table import IcebergTable
-from tranche.lakes.outputs.parts import in_parts, part_text
+from tranche.lakes.outputs.fitting import check_divided, fitted, nameable
+from tranche.lakes.outputs.parts import in_parts, part_text, text_of
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.table import ADDED, Snapshot, Table
 from tranche.model.strategy import PARTITION_COLUMN
@@ -75,27 +76,46 @@ class TablePlace(Place):
             with self.table.committing(commit):
                 rows.writeTo(self.table.name).overwrite(F.lit(True))
             return
-        writer = self.creating(rows)
+        writer = self.creating(self.sayable(rows, by))
         if by:
             writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
         with self.table.committing(commit):
             writer.createOrReplace()
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        fitting = self.fit(rows, by)
         with self.table.committing(commit):
-            rows.writeTo(self.table.name).append()
+            fitting.writeTo(self.table.name).append()
 
     def replace_written(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        fitting = self.fit(rows, by)
         with self.table.committing(commit):
-            rows.writeTo(self.table.name).overwritePartitions()
+            fitting.writeTo(self.table.name).overwritePartitions()
 
     def replace_where(
         self, rows: DataFrame, by: Sequence[str], parts: Collection[str], commit: Commit
     ) -> None:
+        fitting = self.fit(rows, by)
+        with self.table.committing(commit):
+            fitting.writeTo(self.table.name).overwrite(in_parts(parts, fitting.schema))
+
+    def fit(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
+        """The rows as the table takes them, which gets the columns that are new."""
         columns = self.columns()
         assert columns is not None, f"{self} does not exist"
-        with self.table.committing(commit):
-            rows.writeTo(self.table.name).overwrite(in_parts(parts, columns))
+        check_divided(sorted(self.divided_by()), sorted(by), str(self))
+        found = fitted(self.sayable(rows, by), columns, str(self))
+        if found.changes:
+            self.table.alter(found)
+        return found.rows
+
+    def divided_by(self) -> Collection[str]:
+        """The columns whose values say which files rows are in."""
+        raise NotImplementedError
+
+    def sayable(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
+        """The rows; it breaks where the table would keep another part than one has."""
+        return rows
 
     def merge(
         self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
@@ -145,6 +165,9 @@ class IcebergPlace(TablePlace):
         metadata.make_namespace(self.table.session, self.table.address)
         return metadata.with_properties(rows.writeTo(self.table.name))
 
+    def divided_by(self) -> Collection[str]:
+        return metadata.layout_names(self.table.session, self.table.address)
+
     def parts_of(self, snapshot: str) -> frozenset[str]:
         entries = self.table.session.table(f"{self.table.name}.`entries`")
         file = entries.schema["data_file"].dataType
@@ -154,8 +177,10 @@ class IcebergPlace(TablePlace):
         type_ = file["partition"].dataType
         assert isinstance(type_, StructType)
         texts = [
-            F.col(f"data_file.partition.{quoted_name(name)}").cast("string").alias(name)
-            for name in type_.names
+            text_of(F.col(f"data_file.partition.{quoted_name(each.name)}"), each.dataType).alias(
+                each.name
+            )
+            for each in type_.fields
         ]
         new = entries.where((F.col("snapshot_id") == int(snapshot)) & (F.col("status") == 1))
         return frozenset(part_text(row.asDict()) for row in new.select(*texts).distinct().collect())
@@ -174,6 +199,14 @@ class DeltaPlace(TablePlace):
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
         return writer
+
+    def divided_by(self) -> Collection[str]:
+        (detail,) = self.table.session.sql(f"DESCRIBE DETAIL {self.table.name}").collect()
+        found: Collection[str] = detail["partitionColumns"]
+        return found
+
+    def sayable(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
+        return nameable(rows, by, (BinaryType,))
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
