@@ -22,6 +22,7 @@ from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
+from tranche.lakes.parameters import spelled_out
 from tranche.lakes.ranging import range_files, range_rows, takes_key
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
@@ -280,9 +281,10 @@ class Execution:
             self.values,
             table=table or self.table,
             files=self.files,
-            implied=implied,
-            # Where parameters are bound late, the query of a view takes none.
-            literals=statement.kind != "select" and binds_late(self.settings),
+            implied=implied if implied is None or not self.is_remote else spelled_out(implied),
+            # Where parameters are bound late, the query of a view takes none; on a server of Spark
+            # Connect, no statement may.
+            literals=self.is_remote or (statement.kind != "select" and binds_late(self.settings)),
         )
         parameters = dict(bound.parameters)
         sent = SentStatement(
@@ -295,6 +297,10 @@ class Execution:
         if noted:
             self.sent.append(sent)
         return self.located(statement.line, lambda: self.session.sql(bound.text, args=parameters))
+
+    @property
+    def is_remote(self) -> bool:
+        return self.settings.spark.remote is not None
 
     @contextmanager
     def reading(self, path: str) -> Iterator[None]:
