@@ -45,7 +45,7 @@ def sales():
     def one(spark, partition):
         return spark.createDataFrame([("eu", 1), (None, 2)], "region string, n int")
 
-    @task(io=ParquetIO("data"), partition_by=("region", "n"))
+    @task(io=ParquetIO("data"), partition_by="region")
     def two(one):
         return one
 

@@ -30,6 +30,7 @@ from tranche.lakes.outputs.parts import (
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.outputs.places import Places, parts_by_key
 from tranche.lakes.python import CodeExecution, in_words, mapped_keys
+from tranche.lakes.racing import until_committed
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import KEY_COLUMN, Output
@@ -225,8 +226,10 @@ class TaskExecution(CodeExecution):
         assert rows is not None, "nothing was staged"
         kept = place.published(self.commit)
         if kept is None:
-            self.enter(place, rows, by)
-            kept = place.made(self.commit, by)
+            # Other keys may be making it, or have changed its columns, and are not to be undone.
+            kept = until_committed(
+                partial(self.entered, place, rows, by), partial(place.published, self.commit)
+            )
         return Written(
             rows=kept.rows,
             snapshot=kept.snapshot,
@@ -236,11 +239,15 @@ class TaskExecution(CodeExecution):
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
 
+    def entered(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> Kept:
+        self.enter(place, rows, by)
+        return place.made(self.commit, by)
+
     def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
         if isinstance(self.returned, Merge):
             self.merge(place, self.returned, rows)
         elif place.columns() is None:
-            place.make(rows, by, self.commit)
+            place.create(rows, by, self.commit)
         elif self.output.mode == "append":
             place.append(rows, by, self.commit)
         elif not by:
@@ -277,7 +284,7 @@ class TaskExecution(CodeExecution):
             rows = self.sliced(rows)
         if place.columns() is None:
             # What is merged into nothing is what nothing has matched.
-            place.make(rows.limit(0), by, self.commit_apart())
+            place.create(rows.limit(0), by, self.commit_apart())
         place.merge(merge, rows, self.commit, keys)
 
     def sliced(self, rows: DataFrame) -> DataFrame:

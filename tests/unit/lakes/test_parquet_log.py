@@ -155,6 +155,11 @@ def test_a_key_is_the_name_of_one_folder(key: str) -> None:
     assert name not in (".", "..")
 
 
+def test_a_key_may_not_be_taken_for_none() -> None:
+    with pytest.raises(KeyRejected, match="means NULL as the name of a folder; use another key"):
+        key_folder("__HIVE_DEFAULT_PARTITION__")
+
+
 def test_a_key_may_be_too_long_for_a_folder() -> None:
     with pytest.raises(KeyRejected, match="is too long for a folder of a Parquet table"):
         key_folder("ä" * 120)

@@ -11,21 +11,19 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StructField, StructType, TimestampType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from tranche.errors import ColumnsRejected, SourceMissing
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.folders import OWN
-from tranche.lakes.outputs.fitting import NULL_FOLDER, check_divided, fitted, nameable
+from tranche.lakes.outputs.fitting import check_divided, fitted
 from tranche.lakes.outputs.parts import part_text, values_of
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.parquet.log import Entry, Kind, TableLog
-from tranche.lakes.parquet.paths import escaped_name
+from tranche.lakes.parquet.paths import NULL_FOLDER, UNNAMED, escaped_name, nameable
 from tranche.script.binding import escaped_path, quoted_name
 
-_UNNAMED = (BinaryType, TimestampType)
-"""What reads otherwise from the name of a folder than it was, or than in another time zone."""
 _TIMES = {
     # Spark would leave out what is smaller than a millisecond.
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -96,6 +94,9 @@ class FilesPlace(Place):
         assert found is not None, f"{self} does not show the commit that was made to it"
         return found
 
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        self.write(rows, by, commit, "replace", whole=True, based_on=0)
+
     def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         self.write(rows, by, commit, "replace", whole=True)
 
@@ -119,15 +120,17 @@ class FilesPlace(Place):
         more: Sequence[str] = (),
         *,
         whole: bool = False,
+        based_on: int | None = None,
     ) -> None:
         """Writes rows beside what is there, and puts them into their places."""
         self.log.forget(commit.attempt.id)
-        based_on = self.log.latest()
+        based_on = self.log.latest() if based_on is None else based_on
         staged = self.log.staged_folder(commit.attempt.id)
-        rows = self.fit(nameable(rows, by, _UNNAMED), by, whole=whole).rows
+        rows = self.fit(nameable(rows, by, UNNAMED), by, whole=whole).rows
         columns = _folders_last(rows.schema, by)
         writer = rows.write.format(self.format).options(**_WRITTEN[self.format])
-        writer.partitionBy(*by).save(escaped_path(str(staged)))
+        # Where something is written, a path has no patterns.
+        writer.partitionBy(*by).save(str(staged))
         written = _leaves(staged, len(by))
         folders = None if whole or not by else tuple(sorted({*written, *more}))
         self.log.note_staged(

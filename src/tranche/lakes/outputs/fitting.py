@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from tranche.errors import ColumnsRejected
 from tranche.lakes.columns import Fit, promotes, selected, widens
-from tranche.script.binding import quoted_name
-
-NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of rows that have no value, as Hive and Spark name it."""
 
 
 def fitted(rows: DataFrame, known: StructType, where: str) -> Fit:
@@ -49,33 +44,6 @@ def check_divided(known: Sequence[str] | None, by: Sequence[str], where: str) ->
         f" {', '.join(by) or 'nothing'}",
         f"set partition_by back, or remove {where} and run its keys again",
     )
-
-
-def nameable(rows: DataFrame, by: Sequence[str], unfit: Collection[type[DataType]]) -> DataFrame:
-    """Rows whose parts can be told by the names of folders.
-
-    An empty text has no such name: Spark gives it that of NULL, whose rows it would replace.
-    """
-    types = {field.name: field.dataType for field in rows.schema.fields}
-    wrong = [name for name in by if isinstance(types[name], tuple(unfit))]
-    if wrong:
-        raise ColumnsRejected(
-            f"values of {', '.join(wrong)} cannot be names of folders, being of the type"
-            f" {types[wrong[0]].simpleString()}",
-            "divide by texts, dates or numbers that you make of them",
-        )
-    for name in by:
-        if isinstance(types[name], StringType):
-            column = F.col(quoted_name(name))
-            said = F.concat(
-                F.lit(f"a row has {name} = '"),
-                column,
-                F.lit("', which would be taken for NULL as the name of a folder"),
-            )
-            bad = column.isin("", NULL_FOLDER)
-            sound = F.when(bad, F.raise_error(said).cast("boolean")).otherwise(F.lit(True))
-            rows = rows.where(sound)
-    return rows
 
 
 def _name(field: StructField) -> str:

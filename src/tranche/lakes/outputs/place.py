@@ -46,6 +46,10 @@ class Place(ABC):
         """What an attempt of the same step has written, if one has."""
 
     @abstractmethod
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        """Makes it of these rows, divided by columns; it breaks if somebody else has made it."""
+
+    @abstractmethod
     def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         """Makes it of these rows, divided by columns; whatever was there goes."""
 

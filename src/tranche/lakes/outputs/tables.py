@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameWriterV2
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import MapType, StringType, StructField, StructType
 
 from tranche.jobs.merge import Merge, When
+from tranche.lakes.alone import alone
 from tranche.lakes.commit import Commit
 from tranche.lakes.delta.table import PROPERTIES, DeltaTable
 from tranche.lakes.iceberg import metadata
 from tranche.lakes.iceberg.table import IcebergTable
-from tranche.lakes.outputs.fitting import check_divided, fitted, nameable
+from tranche.lakes.outputs.fitting import check_divided, fitted
 from tranche.lakes.outputs.parts import in_parts, part_text, text_of
 from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.parquet.paths import UNNAMED, nameable
 from tranche.lakes.table import ADDED, Snapshot, Table
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.script.binding import quoted_name
+from tranche.script.binding import escaped_path, quoted_name
 from tranche.script.retargeting import retargeted
 
 _LOG = StructType(
@@ -66,7 +69,12 @@ class TablePlace(Place):
         """The parts that a commit has brought rows to."""
         raise NotImplementedError
 
-    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+    def creating(self, rows: DataFrame, by: Sequence[str]) -> DataFrameWriterV2:
+        """What makes the table."""
+        writer = self.writer(self.sayable(rows, by))
+        return writer.partitionedBy(*(F.col(quoted_name(name)) for name in by)) if by else writer
+
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         raise NotImplementedError
 
     def make(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
@@ -76,11 +84,12 @@ class TablePlace(Place):
             with self.table.committing(commit):
                 rows.writeTo(self.table.name).overwrite(F.lit(True))
             return
-        writer = self.creating(self.sayable(rows, by))
-        if by:
-            writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
         with self.table.committing(commit):
-            writer.createOrReplace()
+            self.creating(rows, by).createOrReplace()
+
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        with self.table.committing(commit):
+            self.creating(rows, by).create()
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         fitting = self.fit(rows, by)
@@ -161,7 +170,7 @@ class IcebergPlace(TablePlace):
     def __init__(self, table: IcebergTable) -> None:
         super().__init__(table)
 
-    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         metadata.make_namespace(self.table.session, self.table.address)
         return metadata.with_properties(rows.writeTo(self.table.name))
 
@@ -187,6 +196,8 @@ class IcebergPlace(TablePlace):
 
 
 class DeltaPlace(TablePlace):
+    table: DeltaTable
+
     def __init__(self, table: DeltaTable) -> None:
         super().__init__(table)
         self.folder = table.warehouse.folder(table.address)
@@ -194,7 +205,13 @@ class DeltaPlace(TablePlace):
     def __str__(self) -> str:
         return self.folder
 
-    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        own = self.table.warehouse.local_own(self.table.address)
+        # To Delta, what another one is just making is a folder that a write has left which failed.
+        with nullcontext() if own is None else alone(own / "create.lock"):
+            self.table.create_once(self.creating(rows, by), commit)
+
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         writer = rows.writeTo(self.table.name).using("delta")
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
@@ -206,11 +223,12 @@ class DeltaPlace(TablePlace):
         return found
 
     def sayable(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
-        return nameable(rows, by, (BinaryType,))
+        return nameable(rows, by, UNNAMED)
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
-        added = self.table.session.read.schema(_LOG).json(log).where("add IS NOT NULL")
+        reader = self.table.session.read.schema(_LOG)
+        added = reader.json(escaped_path(log)).where("add IS NOT NULL")
         found = added.select("add.partitionValues").collect()
         return frozenset(part_text(row[0]) for row in found if row[0])
 
