@@ -36,10 +36,10 @@ def two_workers() -> Iterator[str]:
 
 
 @contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
-    """The address of a server that knows Iceberg, and no lake yet."""
+def connect_server(folder: Path, lakes: str = "") -> Iterator[str]:
+    """The address of a server that knows the formats of these settings, and no lake yet."""
     port = _free_port()
-    conf = _conf(folder, port)
+    conf = _conf(folder, port, lakes)
     options = [f"--conf={name}={value}" for name, value in conf.items()]
     command = [str(_SPARK / "bin" / "spark-submit"), "--class", _SERVER, *options, "spark-internal"]
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("TRANCHE_SPARK", "SPARK_"))}
@@ -65,8 +65,8 @@ def connect_server(folder: Path) -> Iterator[str]:
             process.wait()
 
 
-def _conf(folder: Path, port: int) -> dict[str, str]:
-    settings = parse_settings("", folder, None, {})
+def _conf(folder: Path, port: int, lakes: str) -> dict[str, str]:
+    settings = parse_settings(lakes, folder, None, {})
     conf = {
         "spark.master": "local[2]",
         "spark.driver.memory": "2g",
@@ -76,6 +76,7 @@ def _conf(folder: Path, port: int) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
         "spark.sql.extensions": lake_conf(settings)["spark.sql.extensions"],
+        "spark.databricks.delta.snapshotPartitions": "2",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",

@@ -292,6 +292,15 @@ def test_dimensions_by_name(storage: Storage, tmp_path: Path) -> None:
     assert (tmp_path / "storage/a%2Fb/2026/05/16.txt").read_text() == "x"
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [("{partition.b}|x", "{partition.b}/x"), ("{partition}|x", "{partition}/x"), ("{partition.c}|x", "{partition.c}/x")],
+)  # fmt: skip
+def test_keys_that_look_like_tokens_stay_what_they_are(key: str, expected: str) -> None:
+    rule = Composite(a=TENANTS, b=TENANTS)
+    assert filled(FileSet("s3", "/{partition.a}/{partition.b}"), rule, key).path == f"/{expected}"
+
+
 def test_formats_that_make_no_path_are_refused() -> None:
     with pytest.raises(FileRejected, match="cannot be part of a path; change the format="):
         key_path(Daily(format="../%Y/%m/%d"), "../2026/05/16")

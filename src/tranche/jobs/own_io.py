@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from tranche.jobs.calling import in_user_code
+from tranche.jobs.context import Active, active
 from tranche.jobs.conversion import converted, frame_kind
 from tranche.jobs.io import IO, Parts, ReadContext, WriteContext
 from tranche.model.code import Code, Loaded
 from tranche.model.output import Output
 from tranche.model.script import Script
+from tranche.model.storage import Storage
 
 
-def write_own(io: IO, script: Script, keys: Sequence[str], data: object) -> None:
+def write_own(
+    io: IO, script: Script, keys: Sequence[str], data: object, *, storage: Storage | None = None
+) -> None:
     """Has the IO of a task keep what it returned for these keys."""
     output, code = _output(script), _code(script)
     context = WriteContext(
@@ -23,7 +27,8 @@ def write_own(io: IO, script: Script, keys: Sequence[str], data: object) -> None
         partition_by=output.partition_by,
         mode=output.mode,
     )
-    in_user_code(lambda: io.write(context, data), script.path, io.write, code)
+    with active(Active(context.keys, script.partitioning, storage)):
+        in_user_code(lambda: io.write(context, data), script.path, io.write, code)
 
 
 def read_own(
@@ -33,6 +38,8 @@ def read_own(
     loaded: Loaded,
     keys: Sequence[str],
     parts: Parts | None = None,
+    *,
+    storage: Storage | None = None,
 ) -> Any:
     """What the IO of a task has of these keys, for the parameter of another one.
 
@@ -49,7 +56,8 @@ def read_own(
         parts=parts or {},
         frame=loaded.frame,
     )
-    found = in_user_code(lambda: io.read(context), reader.path, io.read, code)
+    with active(Active(context.keys, maker.partitioning, storage)):
+        found = in_user_code(lambda: io.read(context), reader.path, io.read, code)
     if frame_kind(found) is None or loaded.frame == "spark":
         return found
     return converted(found, loaded.frame)

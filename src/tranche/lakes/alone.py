@@ -1,4 +1,4 @@
-"""A lock that the threads of one process hold together, and no two processes at a time."""
+"""Locks on files, which end with their process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,16 @@ _FIRST = threading.Lock()
 
 
 @contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """A lock that one thread of one process holds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path):
+        yield
+
+
+@contextmanager
 def this_process_alone(path: Path) -> Iterator[None]:
-    """The lock ends with its process, however that ends."""
+    """A lock that the threads of one process hold together, and no two processes at a time."""
     with _FIRST:
         guard = _GUARDS.setdefault(path, threading.Lock())
     with guard:

@@ -119,7 +119,7 @@ def fit(
     added = [give[name] for name in give if name not in have] if syncs else []
     wanted = [widened.get(name, field) for name, field in have.items()] + added
     return Fit(
-        _selected(rows, wanted),
+        selected(rows, wanted),
         tuple(added),
         tuple(widened.values()),
         warnings=tuple(warnings),
@@ -158,7 +158,7 @@ def promotes(held: DataType, wanted: DataType) -> bool:
             return False
 
 
-def _selected(rows: DataFrame, wanted: Sequence[StructField]) -> DataFrame:
+def selected(rows: DataFrame, wanted: Sequence[StructField]) -> DataFrame:
     """The rows with these columns; most have them already. Their key stays, if they have one."""
     key = [field for field in rows.schema.fields if field.name == PARTITION_COLUMN]
     have = [(f.name, f.dataType) for f in rows.schema]

@@ -17,7 +17,7 @@ from tranche.lakes.commit import Commit
 from tranche.lakes.copying import Copying
 from tranche.lakes.events import new_log, server_log
 from tranche.lakes.execution import Execution
-from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.failures import comes_from_outside, comes_from_spark, explained
 from tranche.lakes.filtering import wanted_rows
 from tranche.lakes.naming import named
 from tranche.lakes.outputs.places import Places
@@ -232,7 +232,7 @@ class SparkEngine:
             if leaves_no_trace(use.sent):
                 self._spark.give_back(session, handed_out=use.handed_out)
         except Exception as error:
-            if not comes_from_spark(error):
+            if not comes_from_outside(error):
                 raise
             raise explained(error, secrets=self._settings.secrets) from error
 

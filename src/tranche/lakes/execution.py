@@ -17,11 +17,12 @@ from tranche.lakes.audit import check_data_tests, run_data_tests, run_data_tests
 from tranche.lakes.catalogs import binds_late
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import commit_of
-from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.failures import comes_from_outside, explained
 from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.observed import DatedHistoryWriter, SlicedHistoryWriter
+from tranche.lakes.parameters import spelled_out
 from tranche.lakes.ranging import range_files, range_rows, takes_key
 from tranche.lakes.rows import fetch
 from tranche.lakes.strategies import AppendWriter, MergeWriter, ReplaceWriter
@@ -284,9 +285,10 @@ class Execution:
             self.values,
             table=table or self.table,
             files=self.files,
-            implied=implied,
-            # Where parameters are bound late, the query of a view takes none.
-            literals=statement.kind != "select" and binds_late(self.settings),
+            implied=implied if implied is None or not self.is_remote else spelled_out(implied),
+            # Where parameters are bound late, the query of a view takes none; on a server of Spark
+            # Connect, no statement may.
+            literals=self.is_remote or (statement.kind != "select" and binds_late(self.settings)),
         )
         parameters = dict(bound.parameters)
         sent = SentStatement(
@@ -299,6 +301,10 @@ class Execution:
         if noted:
             self.sent.append(sent)
         return self.located(statement.line, lambda: self.session.sql(bound.text, args=parameters))
+
+    @property
+    def is_remote(self) -> bool:
+        return self.settings.spark.remote is not None
 
     @contextmanager
     def reading(self, path: str) -> Iterator[None]:
@@ -316,7 +322,7 @@ class Execution:
         try:
             return act()
         except Exception as error:
-            if not comes_from_spark(error):
+            if not comes_from_outside(error):
                 raise
             secrets = self.settings.secrets
             raise explained(error, path=self.path, line=line, secrets=secrets) from error

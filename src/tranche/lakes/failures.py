@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable
 
@@ -61,6 +62,8 @@ _PASSING = (
     "FetchFailed",
 )
 """What comes from a disk, a network or a lost worker, and may pass."""
+_PASSING_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE)
+"""The same, as the system says it of a file."""
 _LOST_SESSION = ("INVALID_HANDLE.", "NO_ACTIVE_SESSION")
 """How the conditions begin of a server that does not know its client any more."""
 _OTHER_SERVER = "incorrect server side session identifier"
@@ -73,6 +76,12 @@ def comes_from_spark(error: BaseException) -> bool:
     return isinstance(error, PySparkException | ConnectionError) or module.startswith(
         ("py4j.", "grpc.")
     )
+
+
+def comes_from_outside(error: BaseException) -> bool:
+    """Whether an exception is Spark's, or what the system says of a file of a lake."""
+    of_file = isinstance(error, OSError) and error.filename is not None
+    return of_file or comes_from_spark(error)
 
 
 def explained(
@@ -90,6 +99,13 @@ def explained(
 def _classified(
     error: Exception, condition: str | None, text: str, path: str | None
 ) -> TrancheError:
+    if isinstance(error, OSError) and error.filename is not None:
+        failure = StatementFailed(
+            f"{error.filename}: {error.strerror}",
+            "see that the folder is one, can be written to and has room",
+        )
+        failure.transient = error.errno in _PASSING_CODES
+        return failure
     if condition in _CANCELLED or "cancelled as part of" in text:
         return Cancelled("stopped by the user")
     if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from tranche.lakes.commit import Commit
 from tranche.model.asset import LakeTable
 from tranche.model.project import Lake
+from tranche.script.binding import escaped_path
 
 OWN = "_tranche"
 """The folder of a warehouse for what Tranche keeps there besides the tables."""
@@ -88,7 +89,7 @@ class Side:
 
     def rows(self) -> DataFrame:
         assert self.columns is not None, f"nothing waits in {self.path}"
-        return self.session.read.schema(self.columns).parquet(self.path)
+        return self.session.read.schema(self.columns).parquet(escaped_path(self.path))
 
     def drop(self) -> None:
         if self.folder is not None:

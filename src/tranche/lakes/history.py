@@ -16,6 +16,7 @@ from tranche.lakes import versions
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.keys import check_key_columns, guarded
+from tranche.lakes.parameters import asked
 from tranche.lakes.table import ADDED, Snapshot, Table, TableFacts
 from tranche.lakes.target import Target
 from tranche.lakes.versions import CHANGE, CURRENT, FROM, TO, VersionColumns
@@ -69,7 +70,7 @@ class HistoryWriter(SliceWriter):
         sound = guarded(rows, self.key)
         sound.createOrReplaceTempView(_ROWS)
         first = versions.first_versions(self.parts(rows), rows=_ROWS)
-        return ordered(self.session.sql(first, args={"at": self.at}), rows.columns)
+        return ordered(asked(self.session, first, {"at": self.at}), rows.columns)
 
     def aside(self, rows: DataFrame) -> DataFrame:
         return guarded(rows, self.key)
@@ -126,7 +127,7 @@ class HistoryWriter(SliceWriter):
             current=_CURRENT_ROWS,
             close_deleted=self.strategy.close_deleted,
         )
-        changes = self.session.sql(statement, args={"at": self.at}).persist()
+        changes = asked(self.session, statement, {"at": self.at}).persist()
         try:
             # Looking for one shows what is wrong with some keys; the others come with the write.
             with going_forward(self.table):

@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 
 from tranche.lakes.iceberg.layout import current_fields
 from tranche.lakes.layout_fields import created_name
+from tranche.lakes.parameters import asked
 from tranche.lakes.periods import nearest
 from tranche.lakes.predicates import Predicate
 from tranche.model.asset import LakeTable
@@ -87,7 +88,7 @@ def table_parts(
         for name, condition in (("every", "true"), ("certain", certain), ("likely", likely))
     )
     statement = _PARTITIONS.format(columns, quoted(table), int(snapshot))
-    [row] = session.sql(statement, args=conditions.arguments).collect()
+    [row] = asked(session, statement, conditions.arguments).collect()
 
     def held(name: str) -> Held:
         names = (f"{name}_{what}" for what in ("partitions", "files", "bytes", "largest"))

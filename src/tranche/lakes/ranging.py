@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from tranche.errors import RangeRefused, RangeTooLarge, StatementRejected
 from tranche.lakes.implied import Implied
+from tranche.lakes.parameters import asked
 from tranche.model.size import parse_size, shown_size
 from tranche.model.statement import ArgumentHole, FileHole, KeyHole, Statement
 from tranche.script.ranges.marks import FILE_KEY
@@ -58,7 +59,7 @@ def check_size(execution: Execution, keys: Sequence[str]) -> None:
     if len(keys) < _MANY:
         return
     sent = execution.sent[-1]
-    plan = execution.session.sql(f"EXPLAIN COST {sent.text}", args=dict(sent.parameters)).collect()
+    plan = asked(execution.session, f"EXPLAIN COST {sent.text}", dict(sent.parameters)).collect()
     size = bytes_read(plan[0][0])
     if size > most:
         raise RangeTooLarge(
@@ -97,9 +98,10 @@ def range_files(
     values |= {f"k{n}": key for n, (_, key) in enumerate(pairs)}
     if not pairs:
         return frame.select("*", F.lit(None).cast("string").alias(FILE_KEY)).where(F.lit(False))
-    known = execution.session.sql(
+    known = asked(
+        execution.session,
         f"SELECT * FROM VALUES {marks} AS t(_tranche_file, {FILE_KEY})",  # noqa: S608
-        args=values,
+        values,
     )
     # Spark writes the same place with one slash or with three.
     path = F.regexp_replace(F.col("_metadata.file_path"), "^file:/+", "/").alias("_tranche_path")

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from tranche.lakes.commit import Commit
 from tranche.lakes.merging import Merging
+from tranche.lakes.type_text import type_text
 from tranche.model.asset import LakeTable
 from tranche.model.layout import Transform
 from tranche.model.snapshot import SeenSnapshot
@@ -219,11 +220,11 @@ class Table(ABC):
     def alter(self, fitted: Fit) -> None:
         """Gives it the columns that rows need."""
         for field_ in fitted.widened:
-            column, type_ = quoted_name(field_.name), field_.dataType.simpleString()
+            column, type_ = quoted_name(field_.name), type_text(field_.dataType)
             self.session.sql(f"ALTER TABLE {self.name} ALTER COLUMN {column} TYPE {type_}")
         if fitted.added:
             columns = ", ".join(
-                f"{quoted_name(field_.name)} {field_.dataType.simpleString()}"
+                f"{quoted_name(field_.name)} {type_text(field_.dataType)}"
                 for field_ in fitted.added
             )
             self.session.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")

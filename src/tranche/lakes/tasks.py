@@ -23,6 +23,8 @@ from tranche.lakes.outputs.parts import (
     in_parts,
     nothing_part,
     part_text,
+    parts_of,
+    text_of,
     values_of,
 )
 from tranche.lakes.outputs.place import Kept, Place, created
@@ -35,6 +37,7 @@ from tranche.model.code import Loaded
 from tranche.model.output import FILES, KEY_COLUMN, Output
 from tranche.model.strategy import PARTITION_COLUMN, Nothing
 from tranche.ports import Staged, Written, WrittenKey
+from tranche.script.binding import quoted_name
 
 
 class TaskExecution(CodeExecution):
@@ -141,7 +144,10 @@ class TaskExecution(CodeExecution):
             return Written(keys=self.each(None), parts=nothing)
         if self.output.kind == "own":
             io = registry.io_of(self.step.script, self.settings.root)
-            act = partial(write_own, io, self.step.script, self.keys, self.returned)
+            storage = self.settings.storage
+            act = partial(
+                write_own, io, self.step.script, self.keys, self.returned, storage=storage
+            )
             in_words(act, self.settings, debug=self.debug)
             digest = f"attempt {self.work.attempt.id}"
             return Written(keys=self.each(None), digest=digest, parts=self.own_parts())
@@ -159,7 +165,9 @@ class TaskExecution(CodeExecution):
         return parts_by_key(self.parts_in(rows, there), self.keys)
 
     def parts_in(self, rows: DataFrame, by: Sequence[str]) -> frozenset[str]:
-        names = [F.col(name).cast("string").alias(name) for name in by]
+        names = [
+            text_of(F.col(quoted_name(name)), rows.schema[name].dataType).alias(name) for name in by
+        ]
         found = self.located(self.code.line, lambda: rows.select(*names).distinct().collect())
         return frozenset(part_text(row.asDict()) for row in found)
 
@@ -221,8 +229,9 @@ class TaskExecution(CodeExecution):
         # Nobody but an earlier attempt of the step can have done it.
         kept = place.published(self.commit) if self.work.attempt.number > 1 else None
         if kept is None:
+            # Other keys may be making it, or have changed its columns, and are not to be undone.
             kept = until_committed(
-                lambda: self.entered(place, rows, by), lambda: place.published(self.commit)
+                partial(self.entered, place, rows, by), partial(place.published, self.commit)
             )
         return Written(
             rows=kept.rows,
@@ -244,7 +253,6 @@ class TaskExecution(CodeExecution):
         elif not by and not append:
             place.replace_all(rows, self.commit)
         elif not created(place, rows, by, self.commit):
-            place.check_division(by)
             if append:
                 place.append(rows, by, self.commit)
             else:
@@ -266,9 +274,11 @@ class TaskExecution(CodeExecution):
         finally:
             kept.unpersist()
 
-    def held_alone(self) -> frozenset[str]:
+    def held_alone(self) -> set[str]:
         """The parts that only these keys were written to, and no other key since."""
-        return self.work.sole_parts - {nothing_part(key) for key in self.keys or (None,)}
+        nothing = {nothing_part(key) for key in self.keys or (None,)}
+        held = self.work.sole_parts - nothing
+        return parts_of({None: held}, (None,), self.output.partition_by)
 
     def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
         by: tuple[str, ...] = self.output.partition_by
@@ -336,7 +346,8 @@ class TaskExecution(CodeExecution):
         keys = mapped_keys(self.step, loaded) or []
         known = self.work.parts.get(str(loaded.asset), {})
         parts = columns_of([values_of(part) for key in keys for part in known.get(key, ())])
-        act = partial(read_own, io, maker, self.step.script, loaded, keys, parts)
+        storage = self.settings.storage
+        act = partial(read_own, io, maker, self.step.script, loaded, keys, parts, storage=storage)
         found: Any = in_words(act, self.settings, debug=self.debug)
         if loaded.frame == "spark" and frame_kind(found) not in (None, "spark"):
             return frame_of(self.session, found)
@@ -351,11 +362,8 @@ class TaskExecution(CodeExecution):
         keys = mapped_keys(self.step, loaded)
         if output.partition_by and keys is not None and not loaded.all_partitions:
             known = self.work.parts.get(str(loaded.asset), {})
-            parts = {
-                part for key in keys for part in known.get(key, ()) if part != nothing_part(key)
-            }
             if output.auto_filter:
-                rows = rows.where(in_parts(parts, columns))
+                rows = rows.where(in_parts(parts_of(known, keys, output.partition_by), columns))
         if loaded.frame != "spark":
             return converted(rows, loaded.frame)
         # Tables have names in plans, and people use them; files have none.

@@ -12,6 +12,8 @@ Frame: TypeAlias = Literal["spark", "pandas", "polars", "lazy", "arrow"]
 """The kinds of frames that rows come in; "lazy" is Polars' LazyFrame."""
 Injection: TypeAlias = Literal["spark", "partition", "partitions", "window", "logical_date", "run"]
 """What a function can ask for by the name of a parameter."""
+JsonType: TypeAlias = Literal["str", "int", "float", "bool", "dict", "list"]
+"""The types of Python that values of JSON have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class Passed:
     """Whether it is a field of the payload, which nothing declares."""
     required: bool = True
     """Whether the function has no default of its own for it."""
+    type: JsonType | None = None
+    """What the annotation says a field is, as far as payloads can tell; None for anything."""
+    nullable: bool = True
+    """Whether it may be null."""
 
 
 @dataclass(frozen=True, slots=True)

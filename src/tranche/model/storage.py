@@ -17,6 +17,7 @@ from tranche.model.partitioning_text import shown
 
 _UNSAFE = re.compile(r"[/\\%\x00-\x1f\x7f]")
 _DIMENSION = "{partition."
+_TOKEN = re.compile(r"\{partition(?:\.(?P<name>[^}]*))?\}")
 _DOTS = re.compile(r"\.{1,2}")
 
 
@@ -63,17 +64,24 @@ def filled(files: FileSet, rule: Partitioning | None, key: str) -> FileSet:
     >>> str(filled(FileSet("s3", "/{partition.region}/{partition.day}.json"), rule, "2026-05-16|eu"))
     's3:///eu/2026-05-16.json'
     """
-    path = files.path
+    named: dict[str, str] = {}
     if isinstance(rule, Composite):
-        for (name, each), segment in zip(rule.dimensions, rule.parse(key), strict=True):
-            path = path.replace(f"{_DIMENSION}{name}}}", segment_path(each, segment))
-    if _DIMENSION in path:
-        name = path.partition(_DIMENSION)[2].partition("}")[0]
-        raise FileRejected(
-            f"{shown(str(files))} names {name!r}, which is no dimension of the partitioning",
-            f"use {PARTITION_TOKEN}, or name a dimension of the partitioned line",
-        )
-    return FileSet(files.scheme, path.replace(PARTITION_TOKEN, key_path(rule, key)))
+        segments = zip(rule.dimensions, rule.parse(key), strict=True)
+        named = {name: segment_path(each, segment) for (name, each), segment in segments}
+
+    def value(token: re.Match[str]) -> str:
+        name = token["name"]
+        if name is None:
+            return key_path(rule, key)
+        if name not in named:
+            raise FileRejected(
+                f"{shown(str(files))} names {name!r}, which is no dimension of the partitioning",
+                f"use {PARTITION_TOKEN}, or name a dimension of the partitioned line",
+            )
+        return named[name]
+
+    # At once: a key may hold what looks like another token.
+    return FileSet(files.scheme, _TOKEN.sub(value, files.path))
 
 
 def key_path(rule: Partitioning | None, key: str) -> str:

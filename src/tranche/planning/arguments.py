@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tranche.errors import ArgumentRejected, Place
 from tranche.model.argument import accepts, looks_like
-from tranche.model.code import Passed
+from tranche.model.code import JsonType, Passed
 from tranche.model.partitioning import Dynamic
+from tranche.model.partitioning_text import shown
 from tranche.model.plan import Step
 from tranche.model.script import Script
 
@@ -17,6 +19,14 @@ Given: TypeAlias = tuple[tuple[str, str | None], ...]
 """The values of a step's arguments by name."""
 Fields: TypeAlias = tuple[tuple[str, Any], ...]
 """What payloads have for parameters of a step's function."""
+_LOOKS_LIKE: Final[Mapping[JsonType, str]] = {
+    "str": "a text",
+    "int": "a whole number, as 5",
+    "float": "a number, as 1.5",
+    "bool": "true or false",
+    "dict": "an object of JSON",
+    "list": "a list of JSON",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +70,11 @@ class Arguments:
         for field in fields_of(script):
             name, rule = field.argument, script.partitioning
             if isinstance(found, Mapping) and name in found:
-                values.append((name, found[name]))
+                values.append((name, _field(field, found[name], script)))
             elif name in self.given:
-                values.append((name, self.given[name]))
+                values.append((name, _field(field, _read(field, self.given[name]), script)))
             elif isinstance(rule, Dynamic) and rule.path == (name,) and key is not None:
-                values.append((name, key))
+                values.append((name, _field(field, _read(field, key), script)))
             elif field.required:
                 raise ArgumentRejected(
                     f"{script.path} takes {name!r} from the payload, and the run has no such field",
@@ -73,6 +83,33 @@ class Arguments:
                     place=Place(script.path, script.code.line if script.code else None),
                 )
         return tuple(values)
+
+
+def _field(field: Passed, value: Any, script: Script) -> Any:
+    """What a parameter gets of a field, whose value is of the type that the parameter has."""
+    wanted = field.type
+    if wanted is None or (value is None and field.nullable):
+        return value
+    if wanted == "float" and type(value) is int:
+        return float(value)
+    # A truth is a number to Python.
+    if type(value).__name__ == wanted:
+        return value
+    raise ArgumentRejected(
+        f"{script.path} takes {field.argument!r} as {wanted}, and the run has {shown(value)}",
+        f"give {_LOOKS_LIKE[wanted]}",
+        place=Place(script.path, script.code.line if script.code else None),
+    )
+
+
+def _read(field: Passed, text: str) -> Any:
+    """A text as the value that it stands for; itself if it stands for none."""
+    if field.type in (None, "str"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def fields_of(script: Script) -> tuple[Passed, ...]:

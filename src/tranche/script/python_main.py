@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, get_args
 
 from tranche.errors import Fault, Place
 from tranche.model.argument import Argument
 from tranche.model.asset import AssetUri, JobTask, LakeTable
-from tranche.model.code import Code, Injected, Injection, Loaded, Parameter, Passed, Value
+from tranche.model.code import (
+    Code,
+    Injected,
+    Injection,
+    JsonType,
+    Loaded,
+    Parameter,
+    Passed,
+    Value,
+)
 from tranche.model.partitioning import Composite, Dynamic, Partitioning, time_of
 from tranche.model.script import Annotations
 from tranche.model.strategy import Manual
@@ -27,7 +36,8 @@ from tranche.script.python_names import (
 from tranche.script.python_types import INJECTED, KNOWN, TYPES, WRITTEN, argument_types
 
 MAIN = "main"
-_OF_PAYLOADS = frozenset({"str", "int", "float", "bool", "dict", "list"})
+_OF_PAYLOADS: Final[Mapping[str, JsonType]] = {name: name for name in get_args(JsonType)}
+"""What annotations can say of fields."""
 FILE_ENDINGS: Final = ("json", "csv", "parquet")
 
 
@@ -123,7 +133,13 @@ class MainReader:
         if assets:
             return self.loaded(parameter, assets[0], said)
         if self.is_field(name, said):
-            return Passed(name, payload=True, required=not optional)
+            return Passed(
+                name,
+                payload=True,
+                required=not optional,
+                type=None if said is None else _OF_PAYLOADS.get(said.name or ""),
+                nullable=optional or said is None or said.nullable,
+            )
         self.fault(parameter.lineno, f"{MAIN} takes {name!r}, which nothing fills", self.hint(name))
         return None
 

@@ -39,6 +39,8 @@ class Annotation:
     """The type of what it holds, as `str` of `list[str]`."""
     text: str = ""
     """As it is written."""
+    nullable: bool = False
+    """Whether it may be None as well."""
 
     @property
     def frame(self) -> Frame | None:
@@ -84,7 +86,12 @@ class PythonNames:
             except SyntaxError:
                 return Annotation(None, text=text)
         name, item = self._type(node)
-        return Annotation(name, item, text)
+        return Annotation(name, item, text, nullable=self._takes_none(node))
+
+    def _takes_none(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Subscript) and self.full(node.value) == "typing.Optional":
+            return True
+        return any(map(_is_none, ast.walk(node)))
 
     def _type(self, node: ast.expr) -> tuple[str | None, str | None]:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -145,7 +152,7 @@ def in_scope(node: ast.AST) -> Iterator[ast.AST]:
             yield from in_scope(child)
 
 
-def _is_none(node: ast.expr) -> bool:
+def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 

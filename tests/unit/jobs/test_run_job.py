@@ -27,8 +27,11 @@ from tranche import (
     WriteContext,
     all_partitions,
     current_partition,
+    current_partitions,
     job,
+    read_file,
     task,
+    write_file,
 )
 from tranche.errors import ArgumentRejected, KeyRejected, MergeRejected, TaskMisused, UsageError
 from tranche.testing import MemoryEngine, run_job
@@ -507,6 +510,40 @@ def test_an_io_of_ones_own() -> None:
         job="sales", task="make", keys=("2024-01-01",), partition_by=("region",)
     )
     assert shelf.asked[1].all_partitions
+
+
+def test_an_io_knows_the_keys_that_it_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is code of the run, and its files have the key in their addresses."""
+    (tmp_path / "tranche.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    address = "s3:///{partition}.txt"
+    seen: list[Any] = []
+
+    class Files:
+        def write(self, context: WriteContext, data: Any) -> None:
+            write_file(address, data)
+            seen.append(current_partitions())
+
+        def read(self, context: ReadContext) -> Any:
+            seen.append(current_partition())
+            return read_file(address, "text")
+
+    @job(partitioning=DAILY)
+    def sales() -> None:
+        @task(io=Files())
+        def make(partition: str) -> Any:
+            return f"rows of {partition}"
+
+        @task
+        def look(rows: Any) -> None:
+            seen.append(rows)
+
+        look(make())
+
+    assert run_job(sales, partition="2024-01-01").status == "succeeded"
+    assert seen == [["2024-01-01"], "2024-01-01", "rows of 2024-01-01"]
 
 
 def test_an_io_that_raises() -> None:

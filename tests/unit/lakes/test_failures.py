@@ -17,7 +17,7 @@ from tranche.errors import (
     StatementFailed,
     StatementRejected,
 )
-from tranche.lakes.failures import comes_from_spark, explained
+from tranche.lakes.failures import comes_from_outside, comes_from_spark, explained
 
 JAVA = "An error occurred while calling o1.sql.\n: "
 LOST = f"{JAVA}org.apache.iceberg.exceptions.CommitFailedException: Cannot commit"
@@ -334,3 +334,23 @@ def test_a_missing_table_and_path_are_named() -> None:
     failure = explained(Missing("…"))
     assert isinstance(failure, SourceMissing)
     assert failure.what == "the table main.default.x does not exist"
+
+
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        (OSError(28, "No space left on device", "/lake/a"), True),
+        (NotADirectoryError(20, "Not a directory", "/lake/a"), False),
+        (PermissionError(13, "Permission denied", "/lake/a"), False),
+    ],
+)
+def test_what_the_system_says_of_a_folder_is_no_fault_of_ours(
+    error: OSError, transient: bool
+) -> None:
+    assert comes_from_outside(error) and not comes_from_spark(error)
+    failure = explained(error)
+    assert isinstance(failure, StatementFailed) and failure.transient == transient
+    assert str(failure) == (
+        f"/lake/a: {error.strerror}; see that the folder is one, can be written to and has room"
+    )
+    assert not comes_from_outside(OSError("something else"))

@@ -155,6 +155,11 @@ def test_a_key_is_the_name_of_one_folder(key: str) -> None:
     assert name not in (".", "..")
 
 
+def test_a_key_may_not_be_taken_for_none() -> None:
+    with pytest.raises(KeyRejected, match="means NULL as the name of a folder; use another key"):
+        key_folder("__HIVE_DEFAULT_PARTITION__")
+
+
 def test_a_key_may_be_too_long_for_a_folder() -> None:
     with pytest.raises(KeyRejected, match="is too long for a folder of a Parquet table"):
         key_folder("ä" * 120)
@@ -177,3 +182,16 @@ def test_threads_of_a_process_hold_a_lock_together(tmp_path: Path) -> None:
     assert held == [1, 1]
     with this_process_alone(tmp_path / "own" / "lock"):
         pass
+
+
+@pytest.mark.parametrize("kind", ["append", "replace"])
+def test_columns_that_another_writer_has_added_are_not_lost(table: TableLog, kind: Kind) -> None:
+    """Two writers of different slices know the same columns, and one of them brings another."""
+    first = replace(stage(table, "1", {"a/1": "x"}, folders=("a",)), columns='["n"]')
+    second = replace(stage(table, "2", {"b/1": "y"}, folders=("b",), kind=kind), columns='["n"]')
+    table.publish(replace(first, columns='["n", "m"]'))
+    with pytest.raises(CommitLost, match="another writer changed the columns"):
+        table.publish(second)
+    assert (table.about() or {})["columns"] == ["n", "m"]
+    table.publish(replace(second, columns='["n", "m"]'))
+    assert content(table) == {"a/1": "x", "b/1": "y"}

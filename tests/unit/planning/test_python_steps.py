@@ -53,7 +53,7 @@ def plan(text: str, **request: Any) -> Plan:
     return build_plan(project(text), asked, MemoryStore())
 
 
-PAYLOAD = TENANTS + "def main(partition, tenant_id, plan: str = 'free'): ...\n"
+PAYLOAD = TENANTS + "def main(partition, tenant_id, plan='free'): ...\n"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,45 @@ def test_fields_of_the_payload_fill_parameters(
     (step,) = plan(PAYLOAD, **given).steps
     assert step.verdict == "run"
     assert dict(step.fields) == fields
+
+
+@pytest.mark.parametrize(
+    ("type_", "payload", "value"),
+    [
+        ("str", "gold", "gold"), ("int", 5, 5), ("float", 5, 5.0), ("float", 1.5, 1.5), ("bool", True, True),
+        ("dict", {"a": 1}, {"a": 1}), ("list[int]", [1], [1]), ("int | None", None, None),
+        ("typing.Optional[int]", None, None), ("Plan", "any", "any"),
+    ],
+)  # fmt: skip
+def test_fields_have_the_type_of_their_parameter(type_: str, payload: Any, value: Any) -> None:
+    text = TENANTS + f"import typing\ndef main(partition, plan: {type_}): ...\n"
+    (step,) = plan(text, payload={"tenant_id": "acme", "plan": payload}).steps
+    found = dict(step.fields)["plan"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("type_", "payload"),
+    [("str", 5), ("int", "5"), ("int", True), ("int", 1.5), ("float", "x"), ("bool", 1), ("dict", []), ("list", "ab"), ("int", None)],
+)  # fmt: skip
+def test_a_field_of_another_type_is_told_before_anything_runs(type_: str, payload: Any) -> None:
+    text = TENANTS + f"def main(partition, plan: {type_}): ...\n"
+    with pytest.raises(ArgumentRejected) as caught:
+        plan(text, payload={"tenant_id": "acme", "plan": payload})
+    what = f"pipelines/a.py takes 'plan' as {type_}, and the run has {payload!r}; give "
+    assert what in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [("int", "5", 5), ("str", "5", "5"), ("bool", "true", True), ("dict", '{"a": 1}', {"a": 1})],
+)
+def test_an_argument_for_a_field_is_read_as_its_type(type_: str, text: str, value: Any) -> None:
+    script = TENANTS + f"def main(partition, plan: {type_}): ...\n"
+    (step,) = plan(script, partition="acme", arguments={"plan": text}).steps
+    assert dict(step.fields)["plan"] == value
+    (number,) = plan(TENANTS + "def main(tenant_id: int): ...\n", partition="7").steps
+    assert dict(number.fields) == {"tenant_id": 7}
 
 
 def test_a_field_that_is_missing_is_told_before_anything_runs() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampType
 
 from tranche.errors import ColumnsRejected
+from tranche.lakes.type_text import type_text
 from tranche.model.layout import Transform
 from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import quoted_name
@@ -46,7 +47,7 @@ def partition_names(layout: Sequence[Transform], *, sliced: bool) -> list[str]:
 def definitions(columns: StructType, layout: Sequence[Transform]) -> list[str]:
     """The columns of a CREATE TABLE, with those that are generated."""
     types = {field.name: field for field in columns.fields}
-    stated = [f"{quoted_name(f.name)} {f.dataType.simpleString()}" for f in columns.fields]
+    stated = [f"{quoted_name(f.name)} {type_text(f.dataType)}" for f in columns.fields]
     for transform in layout:
         if transform.name != "identity":
             type_, text = _expression(transform, types[transform.column])

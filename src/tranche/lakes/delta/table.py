@@ -36,6 +36,7 @@ from tranche.lakes.delta.log_files import Logged, logged
 from tranche.lakes.digest import Watch
 from tranche.lakes.fixed_layout import FixedLayout
 from tranche.lakes.folders import Side, Warehouse
+from tranche.lakes.parquet.paths import check_key, nameable
 from tranche.lakes.table import (
     Returning,
     Shown,
@@ -77,6 +78,8 @@ class DeltaTable(FixedLayout):
     def __init__(self, session: SparkSession, address: LakeTable, warehouse: Warehouse) -> None:
         super().__init__(session, address)
         self.warehouse = warehouse
+        self.named: Sequence[str] = ()
+        """The columns that are names of folders as they are."""
 
     def called(self, name: str) -> Table:
         address = replace(self.address, table=name)
@@ -174,6 +177,7 @@ class DeltaTable(FixedLayout):
     ) -> None:
         _check_names(rows)
         self.split = bool(layout)
+        self.named = _named(layout)
         parts = partition_names(layout or (), sliced=target.sliced)
         properties = dict(PROPERTIES)
         if layout is not None:
@@ -188,6 +192,10 @@ class DeltaTable(FixedLayout):
             writer = writer.tableProperty(name, value)
         if parts:
             writer = writer.partitionedBy(*(F.col(quoted_name(part)) for part in parts))
+        self.create_once(writer, commit)
+
+    def create_once(self, writer: DataFrameWriterV2, commit: Commit) -> None:
+        """Makes the table, unless it is there."""
         with self.committing(commit):
             self.begin(writer)
 
@@ -222,7 +230,7 @@ class DeltaTable(FixedLayout):
                 f"{self.address} was laid out as {stated}, and its columns change",
                 "say how it is laid out, or drop the table and build it anew",
             )
-        writer = rows.writeTo(self.name).using("delta")
+        writer = nameable(rows, _named(layout)).writeTo(self.name).using("delta")
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
         if layout is not None:
@@ -235,6 +243,11 @@ class DeltaTable(FixedLayout):
     def alter(self, fitted: Fit) -> None:
         with self._alone():
             super().alter(fitted)
+
+    def lay_out(self, layout: tuple[Transform, ...] | None, facts: TableFacts) -> None:
+        super().lay_out(layout, facts)
+        stated = (self.stated_layout(facts) or "").split(", ")
+        self.named = [column for column in stated if column in facts.columns.names]
 
     def stated_layout(self, facts: TableFacts) -> str | None:
         return facts.properties.get(LAYOUT)
@@ -331,6 +344,9 @@ class DeltaTable(FixedLayout):
 
     def _writer(self, rows: DataFrame, target: Target) -> DataFrame:
         """The rows as they are written: a file or few for each key, not one for each of a task's."""
+        for key in target.keys:
+            check_key(key)
+        rows = nameable(rows, self.named)
         if target.sliced and target.ranged:
             return rows.repartition(F.col(PARTITION_COLUMN))
         return rows
@@ -396,6 +412,10 @@ class DeltaTable(FixedLayout):
                 kept = min(kept, at) if at is not None else kept
         kept = min(kept, upkeep.left_before)
         return max(0, math.ceil((datetime.now(UTC) - kept).total_seconds() / 3600))
+
+
+def _named(layout: Sequence[Transform] | None) -> list[str]:
+    return [transform.column for transform in layout or () if transform.name == "identity"]
 
 
 def _check_names(rows: DataFrame) -> None:

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from tranche.lakes.commit import Commit
 from tranche.lakes.failures import comes_from_spark
 from tranche.lakes.meanwhile import Meanwhile
+from tranche.lakes.parameters import asked
 from tranche.lakes.table import ADDED, Snapshot, TableFacts
 from tranche.lakes.tuning import in_few_words
 from tranche.model.asset import LakeTable
@@ -142,13 +143,13 @@ def layout_names(session: SparkSession, table: LakeTable) -> frozenset[str]:
 def attempted(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
     """What the attempt has written, whether it is staged or seen by readers."""
     statement = _OF_ATTEMPT.format(quoted(table))
-    return _snapshot(session.sql(statement, args={"attempt": commit.attempt.id}).collect())
+    return _snapshot(asked(session, statement, {"attempt": commit.attempt.id}).collect())
 
 
 def published(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
     """What readers see, or saw before later commits, of the attempt or of another of its step."""
     arguments = {"attempt": commit.attempt.id, "publication": commit.publication}
-    return _snapshot(session.sql(_SEEN.format(quoted(table)), args=arguments).collect())
+    return _snapshot(asked(session, _SEEN.format(quoted(table)), arguments).collect())
 
 
 def only_commit_since(
@@ -185,14 +186,14 @@ def slice_rows(
         return 0
     if partition is None:
         statement = _TOTALS.format(quoted(table))
-        found = session.sql(statement, args={"snapshot": int(snapshot)}).collect()
+        found = asked(session, statement, {"snapshot": int(snapshot)}).collect()
         summary: Mapping[str, str] = found[0]["summary"] if found else {}
         if "total-records" not in summary or summary.get("total-delete-files", "0") != "0":
             return None
         return int(summary["total-records"])
     statement = _FILES.format(quoted(table), int(snapshot), PARTITION_COLUMN)
     # Added up here: a slice has few files, and Spark would shuffle them for it.
-    files = session.sql(statement, args={"key": partition}).collect()
+    files = asked(session, statement, {"key": partition}).collect()
     if any(file["content"] != 0 for file in files):
         return None
     return sum(int(file["record_count"]) for file in files)
@@ -231,7 +232,7 @@ def has_snapshot(session: SparkSession, table: LakeTable, snapshot: str) -> bool
     if existing_columns(session, table) is None:
         return False
     statement = _TOTALS.format(quoted(table))
-    return bool(session.sql(statement, args={"snapshot": int(snapshot)}).collect())
+    return bool(asked(session, statement, {"snapshot": int(snapshot)}).collect())
 
 
 def make_namespace(session: SparkSession, table: LakeTable) -> None:

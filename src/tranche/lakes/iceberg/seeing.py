@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Row, SparkSession
 
+from tranche.lakes.parameters import asked
 from tranche.lakes.table import ADDED
 from tranche.model.asset import LakeTable
 from tranche.model.snapshot import SeenSnapshot
@@ -39,7 +40,7 @@ def seen_snapshots(
     elif until is not None:
         where, arguments = "unix_micros(h.made_current_at) <= :given", {"given": until}
     statement = _SEEN.format(quoted(table), where, "ASC" if first else "DESC", limit)
-    return tuple(_snapshot(row) for row in session.sql(statement, args=arguments).collect())
+    return tuple(_snapshot(row) for row in asked(session, statement, arguments).collect())
 
 
 def _snapshot(row: Row) -> SeenSnapshot:

@@ -4,49 +4,48 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from tranche.errors import ColumnsRejected, SourceMissing
+from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.folders import OWN
+from tranche.lakes.outputs.fitting import check_divided, fitted
 from tranche.lakes.outputs.parts import part_text, values_of
 from tranche.lakes.outputs.place import Kept, Place
 from tranche.lakes.parquet.log import Entry, Kind, TableLog
-from tranche.lakes.parquet.paths import escaped_name
+from tranche.lakes.parquet.paths import NULL_FOLDER, UNNAMED, escaped_name, nameable
 from tranche.script.binding import escaped_path, quoted_name
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of rows that have no value, as Hive and Spark name it."""
-
 _TIMES = {
-    # Without these, Spark writes milliseconds.
+    # Spark would leave out what is smaller than a millisecond.
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_OPTIONS: dict[str, dict[str, str | bool]] = {
+_CSV = {"header": "true", "escape": '"', "multiLine": "true"}
+_WRITTEN: Mapping[str, Mapping[str, str]] = {
     "parquet": {},
-    "json": {**_TIMES},
     "csv": {
+        **_CSV,
         **_TIMES,
-        "header": True,
-        # Texts come back as they are: with spaces around them, quotes and backslashes.
-        "ignoreLeadingWhiteSpace": False,
-        "ignoreTrailingWhiteSpace": False,
-        "escape": '"',
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
     },
+    "json": _TIMES,
 }
-_READING: dict[str, dict[str, str | bool]] = {
+_READ: Mapping[str, Mapping[str, str]] = {
     "parquet": {},
+    # Nothing between commas is NULL, and quotes with nothing between them are an empty text, as
+    # Spark writes them; if that stood for NULL, as it does by default, both would be.
+    "csv": {**_CSV, "nullValue": "\0"},
     "json": {"mode": "FAILFAST"},
-    # A text may have several lines.
-    "csv": {"mode": "FAILFAST", "enforceSchema": False, "multiLine": True},
 }
 
 
@@ -72,11 +71,6 @@ class FilesPlace(Place):
     def columns(self) -> StructType | None:
         about = self.log.about()
         return None if about is None else StructType.fromJson(about["columns"])
-
-    def divided_by(self) -> tuple[str, ...] | None:
-        about = self.log.about()
-        noted = None if about is None else about["layout"]
-        return None if noted is None else tuple(json.loads(noted))
 
     def rows(self) -> DataFrame:
         columns = self.columns()
@@ -132,17 +126,13 @@ class FilesPlace(Place):
         self.log.forget(commit.attempt.id)
         based_on = self.log.latest() if based_on is None else based_on
         staged = self.log.staged_folder(commit.attempt.id)
-        known = None if whole else self.columns()
-        if self.format == "csv" and known is not None:
-            rows = self.in_order(rows, known)
-        writer = rows.write.format(self.format).options(**_OPTIONS[self.format])
-        if self.format == "csv" and len(rows.columns) == len(by) + 1:
-            # A line without anything is no row.
-            writer = writer.option("nullValue", '""')
-        writer.partitionBy(*by).save(escaped_path(str(staged)))
+        rows = self.fit(nameable(rows, by, UNNAMED), by, whole=whole).rows
+        columns = _folders_last(rows.schema, by)
+        writer = rows.write.format(self.format).options(**_WRITTEN[self.format])
+        # Where something is written, a path has no patterns.
+        writer.partitionBy(*by).save(str(staged))
         written = _leaves(staged, len(by))
         folders = None if whole or not by else tuple(sorted({*written, *more}))
-        columns = _columns_with(known, rows.schema, by)
         self.log.note_staged(
             Entry(
                 kind=kind,
@@ -164,37 +154,25 @@ class FilesPlace(Place):
         if not self.log.has(entry.publication):
             self.log.publish(entry)
 
-    def in_order(self, rows: DataFrame, known: StructType) -> DataFrame:
-        """Rows with the columns that files of CSV have, in their order: only that tells them apart."""
-        new = [name for name in rows.columns if name not in known.names]
-        if new:
-            raise ColumnsRejected(
-                f"the files in {self} have no column {', '.join(new)}, and CSV cannot add one",
-                "leave it out; or keep the task with ParquetIO or JsonIO, or in another folder, and"
-                " backfill it",
-            )
-        there = set(rows.columns)
-        return rows.select(
-            *(
-                F.col(quoted_name(field.name))
-                if field.name in there
-                else F.lit(None).cast(field.dataType).alias(field.name)
-                for field in known.fields
-            )
-        )
+    def fit(self, rows: DataFrame, by: Sequence[str], *, whole: bool) -> Fit:
+        """The rows with the columns of those that stay, in their order: CSV goes by that."""
+        if self.format == "csv":
+            rows = _on_lines(rows, by)
+        known = None if whole else self.columns()
+        if known is None:
+            return Fit(rows)
+        check_divided(self.divided_by(), by, str(self))
+        return fitted(rows, known, str(self))
+
+    def divided_by(self) -> list[str] | None:
+        """The columns that are names of folders; None if nobody has noted them."""
+        noted: str | None = (self.log.about() or {}).get("layout")
+        found: list[str] | None = None if noted is None else json.loads(noted)
+        return found
 
     def read(self, folder: Path, columns: StructType) -> DataFrame:
-        reader = self.session.read.format(self.format).schema(columns)
-        reader = reader.options(**_OPTIONS[self.format], **_READING[self.format])
-        return reader.load(escaped_path(str(folder)))
-
-
-def _columns_with(known: StructType | None, new: StructType, by: Sequence[str]) -> StructType:
-    """The columns that are known, and those that are new; folders come last."""
-    fields = {field.name: field for field in (known.fields if known else ())}
-    fields |= {field.name: StructField(field.name, field.dataType) for field in new.fields}
-    last = [fields.pop(name) for name in by]
-    return StructType([*fields.values(), *last])
+        reader = self.session.read.format(self.format).options(**_READ[self.format])
+        return reader.schema(columns).load(escaped_path(str(folder)))
 
 
 def folder_of(part: str, by: Sequence[str]) -> str:
@@ -207,7 +185,7 @@ def folder_of(part: str, by: Sequence[str]) -> str:
 
     def named(name: str) -> str:
         value = values[name]
-        return f"{escaped_name(name)}={_NULL if value is None else escaped_name(value)}"
+        return f"{escaped_name(name)}={NULL_FOLDER if value is None else escaped_name(value)}"
 
     return "/".join(map(named, by))
 
@@ -218,7 +196,31 @@ def part_of(folder: str) -> str:
     '{"day": "2026-05-16", "region": "a/b"}'
     """
     pairs = (piece.partition("=")[::2] for piece in folder.split("/"))
-    return part_text({unquote(n): None if v == _NULL else unquote(v) for n, v in pairs})
+    return part_text({unquote(n): None if v == NULL_FOLDER else unquote(v) for n, v in pairs})
+
+
+def _on_lines(rows: DataFrame, by: Sequence[str]) -> DataFrame:
+    """The rows, if each is a line of CSV."""
+    binary = [f.name for f in rows.schema.fields if isinstance(f.dataType, BinaryType)]
+    if binary:
+        raise ColumnsRejected(
+            f"CSV has no form for {', '.join(binary)}, which is binary",
+            "make a text of it with base64(), or keep it with another IO",
+        )
+    inside = [name for name in rows.columns if name not in by]
+    if len(inside) != 1:
+        return rows
+    # Lines with nothing on them are passed over by whoever reads CSV.
+    said = F.lit(f"a row has no {inside[0]}, and nothing else: CSV has no line for it")
+    present = F.col(quoted_name(inside[0])).isNotNull()
+    return rows.where(F.when(present, F.lit(True)).otherwise(F.raise_error(said).cast("boolean")))
+
+
+def _folders_last(columns: StructType, by: Sequence[str]) -> StructType:
+    """The columns as Spark reads them."""
+    fields = {field.name: StructField(field.name, field.dataType) for field in columns.fields}
+    last = [fields.pop(name) for name in by]
+    return StructType([*fields.values(), *last])
 
 
 def _leaves(folder: Path, depth: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Parts of a table: the values of the columns that divide it.
 
-A part is written as JSON, so that a ledger can keep it: each value as the text that Spark casts it
-to, or null.
+A part is written as JSON, so that a ledger can keep it: each value as a text that Spark casts to
+it, or null.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType, TimestampType
 
 from tranche.script.binding import quoted_name
 
@@ -30,6 +30,25 @@ def part_text(values: Values) -> str:
 def nothing_part(key: str | None) -> str:
     """What is noted of a key for which a task has returned None."""
     return json.dumps(["nothing", key], ensure_ascii=False)
+
+
+def parts_of(
+    known: Mapping[str | None, Collection[str]], keys: Iterable[str | None], by: Collection[str]
+) -> set[str]:
+    """The parts of keys. Those of columns that rows were once divided by are not there any more.
+
+    >>> parts_of({"a": ['{"day": "1"}', '["nothing", "a"]'], "b": ['{"n": "2"}']}, ["a", "b"], ["day"])
+    {'{"day": "1"}'}
+    """
+    found = (part for key in keys for part in known.get(key, ()) if part != nothing_part(key))
+    return {part for part in found if values_of(part).keys() == set(by)}
+
+
+def text_of(value: Column, type_: DataType) -> Column:
+    """A value as a part has it. A time says its offset: an hour that is repeated is two."""
+    if isinstance(type_, TimestampType):
+        return F.date_format(value, "yyyy-MM-dd HH:mm:ss.SSSSSSXXX")
+    return value.cast("string")
 
 
 def values_of(part: str) -> dict[str, str | None]:

@@ -43,7 +43,7 @@ class Place(ABC):
         """None if nothing was ever kept there."""
 
     @abstractmethod
-    def divided_by(self) -> tuple[str, ...] | None:
+    def divided_by(self) -> Collection[str] | None:
         """The columns that divide what is there; None if nobody knows."""
 
     @abstractmethod
@@ -90,19 +90,6 @@ class Place(ABC):
     @abstractmethod
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         """What a commit that was just made has written."""
-
-    def check_division(self, by: Sequence[str]) -> None:
-        """What is there must be divided by the same columns: in others, rows would take the place of
-        more than they should, or of less."""
-        found = self.divided_by()
-        if found is None or found == tuple(by):
-            return
-        raise ColumnsRejected(
-            f"{self} is divided by {', '.join(found) or 'no column'}, and partition_by= says"
-            f" {', '.join(by) or 'nothing'}",
-            "leave partition_by= as it was; or keep the task under another name or folder, and"
-            " backfill it",
-        )
 
     def of_parts(self, parts: Collection[str]) -> DataFrame:
         columns = self.columns()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameWriterV2
@@ -10,16 +11,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, StringType, StructField, StructType
 
 from tranche.jobs.merge import Merge, When
+from tranche.lakes.alone import alone
 from tranche.lakes.commit import Commit
 from tranche.lakes.delta.table import PROPERTIES, DeltaTable
 from tranche.lakes.iceberg import metadata
 from tranche.lakes.iceberg.table import IcebergTable
-from tranche.lakes.outputs.parts import in_parts, part_text
+from tranche.lakes.outputs.fitting import check_divided, fitted
+from tranche.lakes.outputs.parts import in_parts, part_text, text_of
 from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.parquet.paths import UNNAMED, nameable
 from tranche.lakes.table import ADDED, Snapshot, Table
 from tranche.lakes.tuning import in_few_words
 from tranche.model.strategy import PARTITION_COLUMN
-from tranche.script.binding import quoted_name
+from tranche.script.binding import escaped_path, quoted_name
 from tranche.script.retargeting import retargeted
 
 _LOG = StructType(
@@ -62,25 +66,22 @@ class TablePlace(Place):
         rows = found.count(ADDED) if found.changed is None else found.changed
         return Kept(rows=rows, snapshot=found.id, parts=parts)
 
-    def check_division(self, by: Sequence[str]) -> None:
-        found = self.divided_by() or ()
-        # In which order a table names them makes no difference.
-        super().check_division(found if set(found) == set(by) else by)
-
     def parts_of(self, snapshot: str) -> frozenset[str]:
         """The parts that a commit has brought rows to."""
         raise NotImplementedError
 
-    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+    def creating(self, rows: DataFrame, by: Sequence[str]) -> DataFrameWriterV2:
+        """What makes the table."""
+        writer = self.writer(self.sayable(rows, by))
+        return writer.partitionedBy(*(F.col(quoted_name(name)) for name in by)) if by else writer
+
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         raise NotImplementedError
 
     def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
-        writer = self.creating(rows)
-        if by:
-            writer = writer.partitionedBy(*(F.col(quoted_name(name)) for name in by))
         with self.table.committing(commit):
             # Another key may have made it since, whose rows must stay.
-            self.begin(writer)
+            self.begin(self.creating(rows, by))
 
     def begin(self, writer: DataFrameWriterV2) -> None:
         """Makes a table that is not there."""
@@ -93,23 +94,42 @@ class TablePlace(Place):
                 # Made anew, it would lose its past.
                 rows.writeTo(self.table.name).overwrite(F.lit(True))
             else:
-                self.creating(rows).createOrReplace()
+                self.creating(rows, ()).createOrReplace()
 
     def append(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        fitting = self.fit(rows, by)
         with self.table.committing(commit):
-            rows.writeTo(self.table.name).append()
+            fitting.writeTo(self.table.name).append()
 
     def replace_written(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        fitting = self.fit(rows, by)
         with self.table.committing(commit):
-            rows.writeTo(self.table.name).overwritePartitions()
+            fitting.writeTo(self.table.name).overwritePartitions()
 
     def replace_where(
         self, rows: DataFrame, by: Sequence[str], parts: Collection[str], commit: Commit
     ) -> None:
+        fitting = self.fit(rows, by)
+        with self.table.committing(commit):
+            fitting.writeTo(self.table.name).overwrite(in_parts(parts, fitting.schema))
+
+    def fit(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
+        """The rows as the table takes them, which gets the columns that are new."""
         columns = self.columns()
         assert columns is not None, f"{self} does not exist"
-        with self.table.committing(commit):
-            rows.writeTo(self.table.name).overwrite(in_parts(parts, columns))
+        check_divided(sorted(self.divided_by()), sorted(by), str(self))
+        found = fitted(self.sayable(rows, by), columns, str(self))
+        if found.changes:
+            self.table.alter(found)
+        return found.rows
+
+    def divided_by(self) -> Collection[str]:
+        """The columns whose values say which files rows are in."""
+        raise NotImplementedError
+
+    def sayable(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
+        """The rows; it breaks where the table would keep another part than one has."""
+        return rows
 
     def merge(
         self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
@@ -159,33 +179,29 @@ class IcebergPlace(TablePlace):
         with in_few_words(self.table.session):
             # It was not staged, so that readers see it.
             found = self.table.attempted(commit)
-        assert found is not None, f"{self} does not show the commit that was made to it"
-        return self.kept(found, self.parts_of(found.id))
+        # No rows that take the place of nothing are no commit for Iceberg.
+        return Kept(rows=0) if found is None else self.kept(found, self.parts_of(found.id))
 
-    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         metadata.make_namespace(self.table.session, self.table.address)
         return metadata.with_properties(rows.writeTo(self.table.name))
 
-    def entries(self) -> DataFrame:
-        return self.table.session.table(f"{self.table.name}.`entries`")
-
-    def divided_by(self) -> tuple[str, ...]:
-        file = self.entries().schema["data_file"].dataType
-        assert isinstance(file, StructType)
-        if "partition" not in file.names:
-            return ()
-        type_ = file["partition"].dataType
-        assert isinstance(type_, StructType)
-        return tuple(type_.names)
+    def divided_by(self) -> Collection[str]:
+        return metadata.layout_names(self.table.session, self.table.address)
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
-        names = self.divided_by()
-        if not names:
+        entries = self.table.session.table(f"{self.table.name}.`entries`")
+        file = entries.schema["data_file"].dataType
+        assert isinstance(file, StructType)
+        if "partition" not in file.names:
             return frozenset()
-        entries = self.entries()
+        type_ = file["partition"].dataType
+        assert isinstance(type_, StructType)
         texts = [
-            F.col(f"data_file.partition.{quoted_name(name)}").cast("string").alias(name)
-            for name in names
+            text_of(F.col(f"data_file.partition.{quoted_name(each.name)}"), each.dataType).alias(
+                each.name
+            )
+            for each in type_.fields
         ]
         new = entries.where((F.col("snapshot_id") == int(snapshot)) & (F.col("status") == 1))
         with in_few_words(self.table.session):
@@ -195,41 +211,52 @@ class IcebergPlace(TablePlace):
 
 
 class DeltaPlace(TablePlace):
+    table: DeltaTable
+
     def __init__(self, table: DeltaTable) -> None:
         super().__init__(table)
-        self.delta = table
         self.folder = table.warehouse.folder(table.address)
 
     def __str__(self) -> str:
         return self.folder
 
-    def creating(self, rows: DataFrame) -> DataFrameWriterV2:
+    def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
+        own = self.table.warehouse.local_own(self.table.address)
+        # To Delta, what another one is just making is a folder that a write has left which failed.
+        with nullcontext() if own is None else alone(own / "create.lock"):
+            self.table.create_once(self.creating(rows, by), commit)
+
+    def writer(self, rows: DataFrame) -> DataFrameWriterV2:
         writer = rows.writeTo(self.table.name).using("delta")
         for name, value in PROPERTIES.items():
             writer = writer.tableProperty(name, value)
         return writer
 
-    def divided_by(self) -> tuple[str, ...]:
+    def divided_by(self) -> Collection[str]:
         # DESCRIBE DETAIL would have Spark go over the log for it.
         told = self.table.session.sql(f"DESCRIBE TABLE {self.table.name}").collect()
         names = [row["col_name"] for row in told]
         if "# Partition Information" not in names:
             return ()
         # After the title stand the titles of its columns.
-        return tuple(names[names.index("# Partition Information") + 2 :])
+        return names[names.index("# Partition Information") + 2 :]
+
+    def sayable(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
+        return nameable(rows, by, UNNAMED)
 
     def begin(self, writer: DataFrameWriterV2) -> None:
-        self.delta.begin(writer)
+        self.table.begin(writer)
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
-        known = self.delta.logged(commit)
+        known = self.table.logged(commit)
         if known is None:
             return super().made(commit, by)
         return self.kept(known.snapshot, frozenset(map(part_text, filter(None, known.parts))))
 
     def parts_of(self, snapshot: str) -> frozenset[str]:
         log = f"{self.folder}/_delta_log/{int(snapshot):020}.json"
-        added = self.table.session.read.schema(_LOG).json(log).where("add IS NOT NULL")
+        reader = self.table.session.read.schema(_LOG)
+        added = reader.json(escaped_path(log)).where("add IS NOT NULL")
         found = added.select("add.partitionValues").collect()
         return frozenset(part_text(row[0]) for row in found if row[0])
 

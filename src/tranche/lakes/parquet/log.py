@@ -133,13 +133,15 @@ class TableLog:
             return self.finish(made)
 
     def check_unchanged(self, entry: Entry, latest: int) -> None:
-        """Nobody may have changed the slice since, unless rows just come to it."""
-        if entry.kind == "append":
-            return
+        """Nobody may have changed the slice since, unless rows just come to it, nor the columns."""
         mine = None if entry.folders is None else set(entry.folders)
         for number in range(entry.based_on + 1, latest + 1):
             other = self.entry(number)
             if other is None:
+                continue
+            if None not in (entry.columns, other.columns) and entry.columns != other.columns:
+                raise CommitLost("another writer changed the columns", "run it again")
+            if entry.kind == "append":
                 continue
             if mine is None or other.folders is None or mine & set(other.folders):
                 raise CommitLost("another writer changed the same slice", "run it again")

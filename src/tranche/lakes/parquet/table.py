@@ -21,7 +21,7 @@ from tranche.lakes.digest import Watch
 from tranche.lakes.fixed_layout import FixedLayout
 from tranche.lakes.folders import Side, Warehouse
 from tranche.lakes.parquet.log import Entry, Kind, TableLog
-from tranche.lakes.parquet.paths import key_folder
+from tranche.lakes.parquet.paths import key_folder, nameable
 from tranche.lakes.table import (
     ADDED,
     Returning,
@@ -69,9 +69,9 @@ class ParquetTable(FixedLayout):
 
     @property
     def name(self) -> str:
-        view = f"_tranche_{self.address.lake}_{self.address.schema}_{self.address.table}"
-        self.rows().createOrReplaceTempView(quoted_name(view))
-        return quoted_name(view)
+        view = quoted_name(view_name(self.address))
+        self.rows().createOrReplaceTempView(view)
+        return view
 
     def at(self, snapshot: str) -> str:
         if snapshot != str(self.log.latest()):
@@ -352,12 +352,14 @@ class ParquetTable(FixedLayout):
                 key_folder(key)
         self.log.forget(commit.attempt.id)
         staged = self.log.staged_folder(commit.attempt.id)
-        by = [PARTITION_COLUMN] if target.sliced else []
-        by += self._parts() if parts is None else parts
+        named = self._parts() if parts is None else list(parts)
+        by = [PARTITION_COLUMN, *named] if target.sliced else named
+        rows = nameable(rows, named)
         if target.sliced and target.ranged:
             # A file or few for each key, not one for each of a task's.
             rows = rows.repartition(F.col(PARTITION_COLUMN))
-        rows.write.partitionBy(*by).parquet(escaped_path(str(staged)))
+        # Where something is written, a path has no patterns.
+        rows.write.partitionBy(*by).parquet(str(staged))
         counted = self._counted(staged, rows.schema, sliced=target.sliced)
         self.log.note_staged(
             Entry(
@@ -428,6 +430,15 @@ class ParquetTable(FixedLayout):
 
 
 _STAGED = "staged-"
+
+
+def view_name(table: LakeTable) -> str:
+    """The view that stands for a table in a statement; other tables have others.
+
+    >>> view_name(LakeTable("lake", "c", "a_b")), view_name(LakeTable("lake", "b_c", "a"))
+    ('_tranche_lake/a_b/c', '_tranche_lake/a/b_c')
+    """
+    return f"_tranche_{'/'.join(table.parts)}"
 
 
 def _log(warehouse: Warehouse, address: LakeTable) -> TableLog:

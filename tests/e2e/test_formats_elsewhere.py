@@ -1,0 +1,145 @@
+"""Lakes and tasks of Delta and Parquet on a server of Spark Connect."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from ..elsewhere import connect_server
+from .conftest import Shell
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+LAKES = """\
+[lakes.main]
+[lakes.delta]
+format = "delta"
+[lakes.parquet]
+format = "parquet"
+"""
+DAILY = '-- pipeline\n-- partitioned daily start="2026-05-01"\n'
+RAW = f"""{DAILY}-- materialize lake://delta/raw
+-- data_test not_null id
+SELECT CAST(day('{{partition}}') AS INT) AS id, '{{partition}}' AS name
+"""
+SELECT = "SELECT id, name FROM delta.raw WHERE name = '{partition}'\n"
+SCRIPTS = {
+    "raw.sql": RAW,
+    "merged.sql": f"{DAILY}-- on lake://delta/raw\n-- materialize lake://delta/merged key=id\n{SELECT}",
+    "kept.sql": f"{DAILY}-- on lake://delta/raw\n-- materialize lake://parquet/kept append\n{SELECT}",
+    "versions.sql": f"{DAILY}-- on lake://delta/raw\n"
+    "-- materialize lake://delta/versions key=id history at=partition\n"
+    "SELECT 1 AS id, name FROM delta.raw WHERE name = '{partition}'\n",
+}
+JOB = """\
+from tranche import CsvIO, Daily, DeltaIO, JsonIO, Merge, ParquetIO, job, task
+
+
+@job(partitioning=Daily(start="2026-05-01"))
+def sales():
+    @task(io=DeltaIO("data"), partition_by="region")
+    def one(spark, partition):
+        return spark.createDataFrame([("eu", 1), (None, 2)], "region string, n int")
+
+    @task(io=ParquetIO("data"), partition_by="region")
+    def two(one):
+        return one
+
+    @task(io=CsvIO("data"), partition_by="partition_key")
+    def three(two, partition):
+        return two
+
+    @task(io=JsonIO("data"), partition_by="partition_key")
+    def four(three, partition):
+        return three
+
+    @task(io=DeltaIO("data"))
+    def five(four):
+        return Merge(four.select("region", "n"), on="target.region <=> source.region")
+
+    @task(writes="lake://parquet/six")
+    def six(five):
+        return five
+
+    six(five(four(three(two(one())))))
+"""
+PROGRAM = """
+import json
+import tranche
+
+found = {}
+for name in ("main", "delta", "parquet"):
+    with tranche.lake(name) as lake:
+        spark = lake.spark
+        first = spark.createDataFrame([(1, "a"), (2, "b")], "id int, v string")
+        first.createOrReplaceTempView("mine")
+        lake.upsert("given", spark.table("mine"), key="id", tests=["unique id"])
+        spark.createDataFrame([(9, "x")], "id int, v string").createOrReplaceTempView("mine")
+        lake.upsert("given", lake.read("given").selectExpr("id + 1 AS id", "upper(v) AS v"), key="id")
+        lake.append("given", spark.table("mine"))
+        found[name] = sorted(map(tuple, lake.read("given").collect()))
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with connect_server(tmp_path_factory.mktemp("server"), LAKES) as url:
+        yield url
+
+
+@pytest.fixture
+def shop(shell: Shell, server: str) -> Shell:
+    shell.env |= {"TRANCHE_SPARK_MASTER": "", "TRANCHE_SPARK_REMOTE": server}
+    shell.quick(LAKES)
+    for name, text in SCRIPTS.items():
+        shell.write(f"pipelines/{name}", text)
+    shell.write("pipelines/sales.py", JOB)
+    return shell
+
+
+def test_frames_of_a_program(shop: Shell) -> None:
+    program = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=shop.folder,
+        env=shop.environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert program.returncode == 0, program.stderr
+    rows = [[1, "a"], [2, "A"], [3, "B"], [9, "x"]]
+    lakes = ("main", "delta", "parquet")
+    assert json.loads(program.stdout) == dict.fromkeys(lakes, rows)
+
+
+def test_scripts_of_all_strategies(shop: Shell) -> None:
+    shop.warm()
+    for _ in range(2):
+        done = shop.json("run", "raw", "--partition", "2026-05-10")
+        assert {step["status"] for step in done["steps"]} == {"succeeded"}
+    filled = shop.json("backfill", "raw", "--start", "2026-05-01", "--end", "2026-05-03")
+    assert {each["status"] for each in filled["partitions"]} == {"succeeded"}
+    assert shop.json("sql", "SELECT count(*) AS n FROM delta.merged") == [{"n": 4}]
+    assert shop.json("sql", "SELECT count(*) AS n FROM parquet.kept") == [{"n": 5}]
+    assert shop.json("sql", "SELECT name FROM delta.versions_current") == [{"name": "2026-05-10"}]
+    for table in ("lake://parquet/copied", "lake://main/copied"):
+        shop.json("copy", "lake://delta/raw", table)
+    both = "SELECT id FROM parquet.copied UNION ALL SELECT id FROM main.copied"
+    assert shop.json("sql", f"SELECT count(*) AS n FROM ({both})") == [{"n": 8}]
+
+
+def test_tasks_of_all_formats(shop: Shell) -> None:
+    shop.warm()
+    for _ in range(2):
+        done = shop.json("run", "sales", "--partition", "2026-05-10")
+        assert {step["status"] for step in done["steps"]} == {"succeeded"}
+    assert shop.json("sql", "SELECT region, n FROM parquet.six ORDER BY n") == [
+        {"region": "eu", "n": 1},
+        {"region": None, "n": 2},
+    ]
