@@ -259,4 +259,4 @@ def test_what_was_seen_of_python() -> None:
 
 def test_python_that_nobody_has_seen_run() -> None:
     traced = found(with_code(None, {"scores": "score"}), "scores.score", "up")
-    assert [str(doubt) for doubt in traced.doubts] == ["s.py: the script runs Python"]
+    assert [str(doubt) for doubt in traced.doubts] == ["s.py:4: the script runs Python"]

@@ -42,6 +42,7 @@ NEEDED: dict[tuple[str, str], Role] = {
     ("GET", "/api/snapshots"): "read",
     ("GET", "/api/columns"): "read",
     ("GET", "/api/lineage"): "read",
+    ("GET", "/api/traced"): "read",
     ("GET", "/api/tests"): "read",
     ("GET", "/api/violations"): "read",
     ("GET", "/api/code"): "read",

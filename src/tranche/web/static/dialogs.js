@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { badge, count, h, many, newId, note, short, show } from "./dom.js";
 import { argumentFields, check, field, keyField } from "./fields.js";
-import { calendar } from "./grid.js";
+import { calendar, staleToo } from "./grid.js";
 import { go } from "./main.js";
 
 /** A dialog with a form; `build` says what is in it and what happens when it is sent. */
@@ -76,9 +76,9 @@ function planView(plan) {
 /** A backfill: keys from a calendar or typed, which of them need it, the plan, and then it. */
 export async function backfillDialog({ target, keys, args, from = "", to = "", list = null, onstart }) {
   const hasTime = keys && keys.kind !== "static" && keys.kind !== "dynamic";
-  const grid = hasTime && !list ? await get("grid", { asset: target, stale: true }).catch(() => null) : null;
+  const grid = hasTime && !list ? await get("grid", { asset: target }).catch(() => null) : null;
   return dialog(`Backfill ${short(target)}`, () => {
-    const range = rangeFields(keys, grid, from, to, changed);
+    const range = rangeFields(target, keys, grid, { from, to }, changed);
     const values = keys?.kind === "static" && !list ? keys.values.map((value) => ({ value, ...check(value, true) })) : null;
     const missing = check("Missing and failed only", true), stale = check("Also stale ones"), only = check("Only this, nothing downstream");
     for (const each of [missing, stale, only, ...(values ?? [])]) each.input.addEventListener("change", changed);
@@ -124,7 +124,7 @@ export async function backfillDialog({ target, keys, args, from = "", to = "", l
 }
 
 /** From and to, typed or picked on a calendar that says how each key stands. */
-function rangeFields(keys, grid, from, to, changed) {
+function rangeFields(target, keys, grid, { from, to }, changed) {
   const start = field("From", h("input", { value: from, placeholder: keys?.example ?? "", oninput: changed }));
   const end = field("To", h("input", { value: to, placeholder: keys?.example ?? "", oninput: changed }));
   const place = keys?.kind === "composite" ? keys.dimensions.findIndex((each) => !["static", "dynamic"].includes(each.kind)) : -1;
@@ -135,6 +135,8 @@ function rangeFields(keys, grid, from, to, changed) {
     changed();
   };
   const picker = grid?.rows?.length ? calendar(grid, { onpick: picked }) : null;
+  let open = true;
+  if (picker) staleToo(picker, target, () => open).catch(() => {});
   return {
     element: [
       picker ? h("div", { class: "field" }, h("span", { class: "label" }, "Pick a range"), picker.element) : null,
@@ -142,7 +144,7 @@ function rangeFields(keys, grid, from, to, changed) {
     value: () => ({ start: start.input.value.trim() || null, end: end.input.value.trim() || null }),
     /** The field whose value an error names. */
     spokenOf: (text) => [end, start].find((each) => each.input.value.trim() && text.includes(`'${each.input.value.trim()}'`)),
-    stop: () => picker?.stop(),
+    stop: () => { open = false; picker?.stop(); },
   };
 }
 

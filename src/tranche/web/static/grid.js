@@ -7,6 +7,8 @@ import { STANDINGS, codeOf, codesOf, timesOf } from "./keys.js";
 
 const PAINT = { succeeded: "fresh", failed: "failed", cancelled: "failed", stale: "stale", provisional: "provisional", running: "running", missing: "never" };
 const SUCCEEDED = codeOf("succeeded"), LATER = [codeOf("stale"), codeOf("provisional")];
+const AT_ONCE = 4000;
+// How many keys are asked for at once whether they are stale.
 
 /**
  * A calendar of keys. `data` is what /api/grid answers; `onpick` is told the keys that somebody
@@ -352,4 +354,15 @@ export async function keyDetail(asset, partition) {
     h("div", { class: "faint" }, moment(state.at)),
     tests.length ? h("div", {}, tests.map((test) => h("div", {}, badge(test.status, test.test)))) : null,
     state.error ? h("div", { class: "wrong" }, state.error.split("\n")[0].slice(0, 240)) : null].filter(Boolean);
+}
+
+/** Marks the keys that are stale, piece by piece, the latest first: it takes long to find out. */
+export async function staleToo(view, asset, wanted) {
+  const size = Math.max(50, Math.floor(AT_ONCE / Math.max(1, view.rows)));
+  for (let end = view.length; end > 0 && wanted(); end -= size) {
+    const [start, last] = [Math.max(0, end - size), Math.min(end, view.length) - 1];
+    if (last < start) return;
+    const part = await get("grid", { asset, start: view.time(start), end: view.time(last), stale: true });
+    if (wanted()) view.merge(part);
+  }
 }

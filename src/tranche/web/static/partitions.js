@@ -2,11 +2,11 @@
 import { get } from "./api.js";
 import { assetLink, badge, command, count, empty, h, many, moment, note, runLink, show } from "./dom.js";
 import { runDialog } from "./dialogs.js";
-import { calendar, keyDetail } from "./grid.js";
+import { calendar, keyDetail, staleToo } from "./grid.js";
 import { may, problem } from "./main.js";
 import { plainTable } from "./table.js";
 
-const AT_ONCE = 4000, RESTS = 15000;
+const RESTS = 15000;
 
 export async function partitionsPanel(page, put) {
   const { asset, about } = page;
@@ -26,20 +26,12 @@ export async function partitionsPanel(page, put) {
   page.ended.push(() => { alive = false; view.stop(); });
   put(data.keys && data.rows.length ? null : empty("No partition has been made yet.", "Run one, or backfill a range; on the command line: ", command(`tranche backfill ${asset}`)), view.element, acts, side);
   if (page.key) keySide(page, page.key, side);
-  // Which are stale takes longer to find out: it comes piece by piece, the latest keys first.
+  // Which are stale takes longer to find out, and is looked at again only now and then.
   let looking = false, looked = 0;
   async function stale() {
     if (looking || Date.now() - looked < RESTS) return;
     looking = true;
-    try {
-      const size = Math.max(50, Math.floor(AT_ONCE / Math.max(1, view.rows)));
-      for (let end = view.length; end > 0 && alive; end -= size) {
-        const [start, last] = [Math.max(0, end - size), Math.min(end, view.length) - 1];
-        if (last < start) break;
-        const part = await get("grid", { asset, start: view.time(start), end: view.time(last), stale: true });
-        if (alive) view.merge(part);
-      }
-    } finally { looking = false; looked = Date.now(); }
+    try { await staleToo(view, asset, () => alive); } finally { looking = false; looked = Date.now(); }
   }
   stale().catch(() => {});
   page.refreshed = () => get("grid", { asset }).then((next) => { if (alive) { view.update(next); return stale(); } }).catch(() => {});
