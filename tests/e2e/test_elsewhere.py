@@ -42,6 +42,7 @@ def runs(shell: Shell) -> None:
     assert shell.json("sql", "SELECT count(*) AS n FROM raw_orders") == [{"n": 3}]
 
 
+@pytest.mark.slow
 def test_spark_connect(elsewhere: Shell, server: str) -> None:
     elsewhere.env["TRANCHE_SPARK_REMOTE"] = server
     elsewhere.warm()

@@ -113,6 +113,7 @@ def test_files_and_partitions_that_are_read(shop: Shell) -> None:
     assert tables == []
 
 
+@pytest.mark.slow
 def test_what_is_not_certain_is_not_claimed(shop: Shell) -> None:
     (scan,) = shop.json("explain", "first", "--scan")["scans"]
     assert (scan["files"], scan["file_bytes"]) == (portion(None, 10, at_most=10), None)

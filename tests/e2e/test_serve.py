@@ -147,6 +147,7 @@ SELECT sum(n) AS n FROM doubled WHERE day = '{partition}';
 """
 
 
+@pytest.mark.slow
 def test_commands_use_the_server_and_a_correction_refreshes_what_is_made_of_it(
     shell: Shell,
 ) -> None:

@@ -80,6 +80,7 @@ def test_the_same_with_the_state_in_postgresql(shell: Shell, postgres: str) -> N
     assert not (shell.folder / ".tranche" / "state.db").exists()
 
 
+@pytest.mark.slow
 def test_a_chain_at_the_last_second_of_the_day_stays_on_it(shell: Shell) -> None:
     shell.quick()
     head = '-- pipeline\n-- partitioned daily tz="Pacific/Auckland"\n'
@@ -153,6 +154,7 @@ def test_a_day_that_fails_its_tests_is_not_seen_until_it_is_mended(shell: Shell)
     assert [len(version["columns"]) for version in versions] == [2]
 
 
+@pytest.mark.slow
 def test_awkward_keys_through_the_command_line(shell: Shell) -> None:
     shell.quick()
     shell.write(
@@ -262,6 +264,7 @@ def test_two_processes_write_two_slices_of_a_new_table_at_once(shell: Shell) -> 
     assert [p["rows"] for p in shell.json("status", "t")["partitions"]] == [1, 1]
 
 
+@pytest.mark.slow
 def test_the_guide_to_python(shell: Shell) -> None:
     shell.json("init")
     shell.quick()
@@ -286,6 +289,7 @@ def test_the_guide_to_python(shell: Shell) -> None:
     assert (state["rows"], state["snapshot"]) == (int(rows), snapshot)
 
 
+@pytest.mark.slow
 def test_back_to_a_snapshot_and_what_upkeep_leaves(shell: Shell) -> None:
     shell.json("init")
     shell.quick()

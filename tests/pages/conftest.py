@@ -18,8 +18,9 @@ SCREENSHOTS = Path(os.environ.get("TRANCHE_SCREENSHOTS", "build/pages"))
 expect.set_options(timeout=20_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    # As long as it is open, the thread has a loop that runs, which other tests would stumble over.
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip("there is no Chromium; scripts/chromium installs one")

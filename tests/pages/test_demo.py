@@ -234,6 +234,7 @@ def test_a_backfill_outlives_its_page_and_its_server(shop: Serving, visits: Visi
     page.close()
     watching = visits(shop.url, forgiven=forgiven)
     page = watching.open(path)
+    expect(page.locator("main")).to_contain_text(some)
     shop.kill()
     expect(page.locator(".banner")).to_contain_text("does not answer")
     shop.start()

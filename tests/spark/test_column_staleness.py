@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tranche.model.digest import is_of_rows
 
 from .conftest import Bench
@@ -56,6 +58,7 @@ def test_columns_that_come_and_go(bench: Bench) -> None:
     assert shop.stale(*READERS) == ["sums", "notes", "all_"]
 
 
+@pytest.mark.slow
 def test_keys_that_are_written_together(bench: Bench) -> None:
     days = ("2026-05-14", "2026-05-15", DAY)
     shop = Shop(bench, up=rows(), **READERS)

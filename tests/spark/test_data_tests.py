@@ -376,10 +376,8 @@ MADE = {
     "history": (whole, " key=id history"),
     "history at=partition": (script, " key=id history at=partition"),
 }
-KINDS = [
-    pytest.param(kind, marks=pytest.mark.slow if kind in ("whole merge", "whole append") else ())
-    for kind in MADE
-]
+LESS_USUAL = ("append", "whole", "whole merge", "whole append", "history at=partition")
+KINDS = [pytest.param(kind, marks=pytest.mark.slow if kind in LESS_USUAL else ()) for kind in MADE]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -432,6 +430,7 @@ class TestNothingIsSeenOfAFailure:
 
 
 class TestHistory:
+    @pytest.mark.slow
     def test_only_current_rows_are_tested(self, bench: Bench) -> None:
         text = lambda given: whole(given, "unique name", made=" key=id history")  # noqa: E731
         _, store = bench.ran(text("(1, 'a'), (2, 'b')"))
@@ -457,7 +456,14 @@ class TestTestsThatCannotBeRun:
             trial.stage()
 
     @pytest.mark.parametrize("first", [True, False])
-    @pytest.mark.parametrize("kind", ["replace", "whole merge", "history at=partition"])
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            "replace",
+            "whole merge",
+            pytest.param("history at=partition", marks=pytest.mark.slow),
+        ],
+    )
     def test_a_column_that_is_not_there(self, bench: Bench, kind: str, first: bool) -> None:
         make, made = MADE[kind]
         key = {"partition": DAY} if make is script else {}

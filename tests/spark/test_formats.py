@@ -295,8 +295,8 @@ READERS = {"names": "SELECT name FROM @up", "notes": "SELECT note FROM @up"}
 @pytest.mark.parametrize(
     ("lake", "unit"),
     [
-        ("delta", "partition"),
         ("parquet", "partition"),
+        pytest.param("delta", "partition", marks=pytest.mark.slow),
         pytest.param("delta", "whole table", marks=pytest.mark.slow),
         pytest.param("parquet", "whole table", marks=pytest.mark.slow),
     ],

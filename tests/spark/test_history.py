@@ -240,6 +240,7 @@ class TestAtPartition:
     @pytest.mark.parametrize(
         "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
     )
+    @pytest.mark.slow
     def test_the_order_of_arrival_does_not_matter(
         self, customers: Callable[..., Customers], close: bool, seed: int
     ) -> None:
@@ -329,6 +330,7 @@ class TestAtColumn:
     @pytest.mark.parametrize(
         "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
     )
+    @pytest.mark.slow
     def test_rows_may_come_in_any_order_and_twice(
         self, customers: Callable[..., Customers], seed: int
     ) -> None:
@@ -360,6 +362,7 @@ class TestAtColumn:
         )
         assert len(table.versions()) == 2
 
+    @pytest.mark.slow
     def test_a_key_that_is_missing_ends_at_the_fire_time(
         self, customers: Callable[..., Customers]
     ) -> None:

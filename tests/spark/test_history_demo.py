@@ -50,6 +50,7 @@ class Arrivals:
         pytest.param(30, " deletes=close", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_every_order_gives_the_same_history(bench: Bench, days: int, words: str) -> None:
     arrivals = Arrivals(bench, days, words)
     expected = arrivals.table("ordered", *arrivals.days)

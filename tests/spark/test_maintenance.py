@@ -65,6 +65,7 @@ def test_small_files_become_few(bench: Bench) -> None:
     assert bench.run(DAY.format(words=" append", x=9), partition="2026-05-16").rows == 7
 
 
+@pytest.mark.slow
 def test_what_was_staged_goes_when_its_run_has_ended(bench: Bench) -> None:
     bench.run(DAY.format(words=" append", x=1), partition="2026-05-16")
     with bench.engine.attempt(
@@ -88,6 +89,7 @@ def test_branches_and_tags_of_others_stay(bench: Bench) -> None:
     assert bench.sql("SELECT x FROM @t VERSION AS OF 'kept'") == [{"x": 1}]
 
 
+@pytest.mark.slow
 def test_observations_are_looked_after_too(bench: Bench) -> None:
     text = DAY.format(words=" key=x history at=partition", x=1)
     for day in ("2026-05-15", "2026-05-16"):
@@ -98,6 +100,7 @@ def test_observations_are_looked_after_too(bench: Bench) -> None:
     assert bench.run(text, partition="2026-05-17").changed is False
 
 
+@pytest.mark.slow
 def test_the_ledger_says_what_it_needs(bench: Bench) -> None:
     store = MemoryStore()
     step, _ = bench.ran(DAY.format(words="", x=1), store, partition="2026-05-16")

@@ -89,6 +89,7 @@ def test_a_slice_can_be_read_and_written_back(lake: OpenLake) -> None:
     assert [row["id"] for row in rows(lake, partition="it's")] == [11, 12]
 
 
+@pytest.mark.slow
 def test_upsert_append_and_history(lake: OpenLake) -> None:
     lake.upsert(name(lake), numbers(lake, 1, 2), key="id")
     found = lake.upsert(name(lake), numbers(lake, 2, 3), key=["id"])

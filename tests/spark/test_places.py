@@ -45,7 +45,10 @@ class Kept:
         return self.session.createDataFrame(rows, columns)
 
     def make(self, rows: list[tuple[Any, ...]], columns: str, *by: str) -> None:
-        self.place.make(self.frame(rows, columns), by, _commit())
+        if by:
+            self.place.create(self.frame(rows, columns), by, _commit())
+        else:
+            self.place.replace_all(self.frame(rows, columns), _commit())
 
     def put(self, rows: list[tuple[Any, ...]], columns: str, *by: str) -> None:
         self.place.replace_written(self.frame(rows, columns), by, _commit())
@@ -123,7 +126,7 @@ def test_numbers_and_times_stay_what_they_are(kept: Places_, kind: Kind) -> None
     )
     assert place.rows("region", "d", "u", "f", "o", "l") == [row]
     zoned = place.frame([(at.replace(tzinfo=UTC), 1)], "t timestamp, n int")
-    place.place.make(zoned, (), _commit())
+    place.place.replace_all(zoned, _commit())
     assert place.place.rows().selectExpr("unix_micros(t) % 1000").collect()[0][0] == 789
 
 
@@ -164,7 +167,7 @@ def test_an_hour_that_is_repeated_is_two_parts(kept: Places_) -> None:
     place.session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     hours = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1)]
     commit = _commit()
-    place.place.make(place.frame([(hours[0], 1)], "at timestamp, n int"), ("at",), commit)
+    place.place.create(place.frame([(hours[0], 1)], "at timestamp, n int"), ("at",), commit)
     (first,) = place.place.made(commit, ("at",)).parts
     place.put([(hours[1], 2)], "at timestamp, n int", "at")
     assert [row["n"] for row in place.place.of_parts([first]).collect()] == [1]

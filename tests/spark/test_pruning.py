@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tranche.lakes.predicates import Predicate
 from tranche.lakes.pruning import Held, TableParts, table_parts
 from tranche.model.asset import LakeTable
@@ -22,6 +24,7 @@ def numbers(held: Held) -> tuple[int, int, int]:
     return held.partitions, held.files, held.largest
 
 
+@pytest.mark.slow
 def test_identity_bucket_and_time_over_several_layouts(bench: Bench) -> None:
     bench.sql(
         "CREATE TABLE @t (k STRING, ts TIMESTAMP, d DATE) PARTITIONED BY (k, bucket(2, d), day(ts))"

@@ -107,6 +107,7 @@ FRAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_rows_come_and_go_in_every_kind_of_frame(scripts: Scripts) -> None:
     orders(scripts)
     for kind, (imports, annotation, body) in FRAMES.items():

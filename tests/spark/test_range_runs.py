@@ -78,7 +78,7 @@ def shop(bench: Bench) -> Bench:
 @pytest.mark.parametrize(
     "strategy",
     [
-        pytest.param(name, marks=pytest.mark.slow if name == "history that closes" else ())
+        pytest.param(name, marks=pytest.mark.slow if "history" in name else ())
         for name in STRATEGIES
     ],
 )

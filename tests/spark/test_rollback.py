@@ -137,6 +137,7 @@ def test_of_a_history(bench: Bench, at: str) -> None:
     assert sorted(row["name"] for row in ledger.rows()) == ["a", "c"]
 
 
+@pytest.mark.slow
 def test_of_a_history_by_partition(bench: Bench) -> None:
     ledger = Ledger(bench)
     text = SLICED.format(words=" key=id history at=partition") + "SELECT 1 AS id, '%s' AS name"

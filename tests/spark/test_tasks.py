@@ -488,7 +488,7 @@ class TestResults:
         jobs.done(D2)
         assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
 
-    @pytest.mark.parametrize("lake", ["delta", pytest.param("main", marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("lake", ["main", pytest.param("delta", marks=pytest.mark.slow)])
     def test_a_merge_inserts_all_columns_into_its_slice(self, jobs: Jobs, lake: str) -> None:
         jobs.write(
             f"""
@@ -738,6 +738,7 @@ def next_job(spark: SparkSession) -> int:
 
 
 @pytest.mark.parametrize("kind", ["iceberg", "delta"])
+@pytest.mark.slow
 def test_keys_that_make_a_table_at_once_keep_each_others_rows(jobs: Jobs, kind: str) -> None:
     """The table is not there yet when the first of them begin."""
     jobs.write(EXTRACT.format(io=jobs.io(kind)))

@@ -212,8 +212,10 @@ def _on_lines(rows: DataFrame, by: Sequence[str]) -> DataFrame:
         return rows
     # Lines with nothing on them are passed over by whoever reads CSV.
     said = F.lit(f"a row has no {inside[0]}, and nothing else: CSV has no line for it")
-    present = F.col(quoted_name(inside[0])).isNotNull()
-    return rows.where(F.when(present, F.lit(True)).otherwise(F.raise_error(said).cast("boolean")))
+    value = F.col(quoted_name(inside[0]))
+    return rows.withColumn(
+        inside[0], F.when(value.isNotNull(), value).otherwise(F.raise_error(said))
+    )
 
 
 def _folders_last(columns: StructType, by: Sequence[str]) -> StructType:

@@ -71,9 +71,9 @@ def nameable(
                 column,
                 F.lit("', which would be taken for NULL as the name of a folder"),
             )
+            # A value, not a condition, which Spark would ask of rows that are left out as well.
             bad = column.isin("", NULL_FOLDER)
-            sound = F.when(bad, F.raise_error(said).cast("boolean")).otherwise(F.lit(True))
-            rows = rows.where(sound)
+            rows = rows.withColumn(name, F.when(bad, F.raise_error(said)).otherwise(column))
     return rows
 
 

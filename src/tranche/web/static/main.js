@@ -44,11 +44,10 @@ async function start() {
     session = await get("session");
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return signIn();
-    show(app, h("main", { class: "sheet" }, h("h1", {}, "Tranche"), h("p", {}, error.message),
-      h("button", { onclick: () => location.reload() }, "Try again")));
-    return;
+    show(app, h("main", { class: "sheet" }, h("h1", {}, "Tranche"), h("p", {}, `${error.message}; it is asked again in a moment`)));
+    return setTimeout(start, 2000);
   }
-  frame();
+  return frame();
 }
 
 function signIn() {
