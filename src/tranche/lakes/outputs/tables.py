@@ -238,8 +238,11 @@ class DeltaPlace(TablePlace):
         names = [row["col_name"] for row in told]
         if "# Partition Information" not in names:
             return ()
-        # After the title stand the titles of its columns.
-        return names[names.index("# Partition Information") + 2 :]
+        # After the title stand the titles of its columns. Names that are no words are quoted.
+        return [
+            name[1:-1].replace("``", "`") if name.startswith("`") else name
+            for name in names[names.index("# Partition Information") + 2 :]
+        ]
 
     def sayable(self, rows: DataFrame, by: Sequence[str]) -> DataFrame:
         return nameable(rows, by, UNNAMED)
