@@ -316,7 +316,7 @@ function about(node) {
   const keys = Object.values(node.partitions ?? {}).reduce((sum, n) => sum + n, 0);
   const failed = node.partitions?.failed;
   if (!node.partitioning) return node.strategy ?? "runs";
-  return `${kind} · ${count(keys)} keys${failed ? ` · ${count(failed)} failed` : ""}`;
+  return `${kind} · ${many(keys, "key")}${failed ? ` · ${count(failed)} failed` : ""}`;
 }
 
 /** What a selector means: a part of a name, `tag:x`, with `+` before for what it is made of and
