@@ -42,7 +42,7 @@ cluster: $(READY) ## Run the end-to-end tests on a cluster of two workers (slow)
 screenshots: $(READY) ## Take the pictures of the pages anew for the documents
 	@sh scripts/java
 	@sh scripts/chromium
-	TRANCHE_SCREENSHOTS=docs/pages $(BIN)/python -m pytest -q tests/pages/test_demo.py
+	TRANCHE_SCREENSHOTS=docs/pages $(BIN)/python -m pytest -q tests/browser/test_demo.py
 
 check: $(READY) ## Lint, format, types, layers
 	$(BIN)/ruff check src tests bench
