@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-
 from pages import page
+
 from tranche.model.project import Project
 from tranche.projects.config import parse_settings
 from tranche.run.serving import Server

@@ -6,8 +6,8 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-
 from pages import DOCS, ROOT, Block, blocks
+
 from tranche.projects.config import load_settings
 from tranche.projects.load import load_project
 

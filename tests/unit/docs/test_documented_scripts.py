@@ -5,8 +5,8 @@ from __future__ import annotations
 import doctest
 
 import pytest
-
 from pages import DOCS, ROOT, Block, blocks
+
 from tranche.planning.available import not_built_yet
 from tranche.script.lakes import Lakes
 from tranche.script.python import read_python_script

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from pages import blocks, page
+
 from tranche.notebook.project import ShownAsset, ShownProject
 from tranche.projects.scaffold import scaffold
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-
 from pages import Block, blocks, page
+
 from tranche.lakes.catalogs import lake_conf
 from tranche.lakes.jars import ICEBERG, SQLITE, cache_folder
 from tranche.model.project import LakeFormat
