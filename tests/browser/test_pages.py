@@ -101,6 +101,7 @@ def test_the_graph_is_searched_and_leads_to_assets(shown: Shown, visits: Visits)
     expect(tip).to_contain_text("≡ x ← b.x")
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(page).to_have_url(re.compile("assets/lake%3A%2F%2Fmain%2Fleaf"))
+    expect(page.get_by_role("heading", name="lake://main/leaf")).to_be_visible()
     page.go_back()
     expect(search).to_have_value("leaf")
 

@@ -20,6 +20,7 @@ export async function assetPage(content, here) {
   const asset = here.args[0];
   here.title(short(asset));
   const about = await get("asset", { asset });
+  if (here.left()) return;
   const head = h("div");
   const page = { asset: about.asset, about, key: here.query.get("key"), query: here.query, ended: [], refreshed: null };
   page.backfill = (range) => backfillDialog({

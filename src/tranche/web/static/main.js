@@ -125,11 +125,14 @@ function route() {
   if (!found) return show(content, h("h1", {}, "Nothing is here"), h("p", {}, h("a", { href: "/" }, "The graph"), " shows what there is."));
   const [match, page] = found;
   const ended = [];
-  leave = () => { for (const act of ended.splice(0)) act(); };
+  let left = false;
+  leave = () => { left = true; for (const act of ended.splice(0)) act(); };
   const here = {
     args: match.slice(1).map(decodeURIComponent),
     query: new URLSearchParams(location.search),
     leaving: (act) => ended.push(act),
+    /** Whether somebody has gone elsewhere while the page was waiting for an answer. */
+    left: () => left,
     title: (text) => { document.title = `${text} · ${session.project}`; },
     wide: () => { content.className = "wide"; },
   };
