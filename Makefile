@@ -21,11 +21,11 @@ demo: $(READY) ## Make a shop, run several days of it, show what came out
 test: $(READY) ## Run all tests but the slow suites
 	@sh scripts/java
 	@sh scripts/chromium
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 slow: $(READY) ## Run the tests that `make test` leaves out: more combinations on Spark
 	@sh scripts/java
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m slow
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m slow
 
 fault: $(READY) ## Kill runs at every point, and see that nothing is lost (slow)
 	@sh scripts/java
@@ -33,11 +33,11 @@ fault: $(READY) ## Kill runs at every point, and see that nothing is lost (slow)
 
 connect: $(READY) ## Run the end-to-end tests on a server of Spark Connect (slow)
 	@sh scripts/java
-	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark connect
+	$(BIN)/python -m pytest -q tests/e2e -m spark --spark connect
 
 cluster: $(READY) ## Run the end-to-end tests on a cluster of two workers (slow)
 	@sh scripts/java
-	$(BIN)/python -m pytest -q tests/e2e -m "spark and not slow" --spark cluster
+	$(BIN)/python -m pytest -q tests/e2e -m spark --spark cluster
 
 screenshots: $(READY) ## Take the pictures of the pages anew for the documents
 	@sh scripts/java
@@ -55,7 +55,7 @@ bench: $(READY) ## Measure Tranche against hand-written Spark and print ratios
 	$(BIN)/python -m bench
 
 lock: $(READY) ## Resolve the dependencies anew
-	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra connect --extra openlineage --extra postgres --quiet \
+	$(BIN)/uv pip compile --generate-hashes --universal --group dev --extra connect --extra ducklake --extra openlineage --extra postgres --quiet \
 	    --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
 
 format: $(READY) ## Format the code and mend what ruff can

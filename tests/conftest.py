@@ -1,4 +1,5 @@
-"""Where the Spark of the tests runs: here, on a server of Spark Connect, or on a small cluster."""
+"""Where the Spark of the tests runs: here, on a server of Spark Connect, or on a small cluster; and
+in which order tests come."""
 
 from __future__ import annotations
 
@@ -14,6 +15,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="local",
         help="where the Spark of the end-to-end tests runs",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long stories come first, so that no process is left with one at the end. Tests that share a
+    Spark stand together: a process that needs one with other settings has to start it anew."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    folder = item.path.parent.name
+    if folder in ("e2e", "browser"):
+        return 0
+    if folder == "spark":
+        return 1 if hasattr(getattr(item, "module", None), "LAKES") else 2
+    return 3
 
 
 @pytest.fixture(scope="session", autouse=True)

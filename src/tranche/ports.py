@@ -347,7 +347,14 @@ class StateReader(StoryReader, Protocol):
         """The latest runs first; `before` is the id of the last run of the page before."""
         ...
 
-    def runs_of(self, asset: str, *, limit: int, before: str | None = None) -> Sequence[Run]:
+    def runs_of(
+        self,
+        asset: str,
+        *,
+        limit: int,
+        before: str | None = None,
+        status: RunStatus | None = None,
+    ) -> Sequence[Run]:
         """Runs with a step that makes an asset, the latest first by their ids."""
         ...
 

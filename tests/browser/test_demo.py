@@ -15,6 +15,7 @@ from tranche.projects.demo import make_demo
 from ..e2e.conftest import QUICK
 from .conftest import Visitor
 from .serving import Serving
+from .shown import cell
 
 pytestmark = pytest.mark.spark
 Visits = Callable[..., Visitor]
@@ -74,12 +75,11 @@ def test_a_partition_is_run_and_looked_at(visitor: Visitor) -> None:
     for asset in ("raw_customers", "raw_orders"):
         ran(visitor, asset, DAY)
     expect(page.get_by_role("region", name="Steps")).to_contain_text("orders_daily")
-    visitor.picture("run")
-    visitor.accessible()
-
     # What it wrote, this partition and the whole table.
     expect(page.get_by_role("button", name="This partition")).to_be_visible(timeout=SLOWLY)
     expect(page.get_by_role("region", name=re.compile("^Rows of"))).to_be_visible(timeout=SLOWLY)
+    visitor.picture("run")
+    visitor.accessible()
     page.get_by_role("button", name="Whole table").click()
     expect(page.get_by_role("button", name="Whole table")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("log")).to_contain_text("succeeded")
@@ -102,7 +102,14 @@ def ran(visitor: Visitor, asset: str, day: str, how: str = "succeeded") -> Page:
 
 
 def test_all_that_is_known_of_an_asset(visitor: Visitor) -> None:
-    page = visitor.asset("orders_daily", "data")
+    visitor.forgiven = ("400",)
+    page = visitor.asset("orders_daily")
+    expect(page.locator(".grid[data-drawn]")).to_be_visible()
+    x, y = cell("2026-04-01", DAY)
+    page.locator(".grid canvas").hover(position={"x": x, "y": y})
+    for text in (DAY, "20 rows · snapshot", "unique order_id"):
+        expect(page.locator(".grid .tip")).to_contain_text(text)
+    visitor.asset("orders_daily", "data")
     page.get_by_role("button", name="This partition").click()
     rows = page.get_by_role("region", name=re.compile("^Rows of"))
     expect(rows).to_contain_text(DAY, timeout=SLOWLY)
@@ -112,6 +119,8 @@ def test_all_that_is_known_of_an_asset(visitor: Visitor) -> None:
     expect(page.get_by_role("region", name="Columns of version 1")).to_contain_text("decimal(10,2)")
     page.get_by_role("tab", name="Tests").click()
     expect(page.get_by_role("region", name="Data tests by partition")).to_contain_text("passed")
+    page.get_by_role("tabpanel").get_by_role("button", name=DAY).click()
+    expect(page.get_by_role("region", name="Tests of the key")).to_contain_text("passed")
     page.get_by_role("tab", name="Runs").click()
     expect(page.get_by_role("region", name="Runs")).to_contain_text("raw_orders")
     page.get_by_role("tab", name="Pending").click()
@@ -121,6 +130,9 @@ def test_all_that_is_known_of_an_asset(visitor: Visitor) -> None:
         "row_number()"
     )
     expect(page.get_by_role("region", name="Statement for Spark")).to_contain_text("`raw_orders`")
+    page.get_by_label("Partition for the compiled statement").fill("yesterday")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("tabpanel").get_by_role("alert")).to_contain_text("'yesterday'")
     visitor.asset("revenue_by_tier", "columns")
     page.get_by_role("button", name="lake://main/revenue_by_tier revenue").click()
     expect(page.get_by_role("region", name="Lineage of the column")).to_contain_text(
@@ -141,7 +153,7 @@ def test_a_day_that_breaks_its_tests_shows_which_rows_do(visitor: Visitor) -> No
     visitor.accessible()
     visitor.asset("orders_daily", "tests")
     tests = page.get_by_role("region", name="Data tests by partition")
-    expect(tests.get_by_role("button")).to_have_count(2)
+    expect(tests.locator("button", has=page.locator(".badge"))).to_have_count(2)
 
 
 def test_a_range_is_backfilled_with_its_plan_shown_first(visitor: Visitor) -> None:

@@ -112,6 +112,9 @@ class TestRuns:
         assert ids(store.runs(limit=9, status="running")) == ["r7", "r6"]
         assert ids(store.runs_of(ORDERS, limit=3)) == ["r7", "r5", "r3"]
         assert ids(store.runs_of(ORDERS, limit=3, before="r3")) == ["r1"]
+        assert ids(store.runs_of(ORDERS, limit=3, status="failed")) == ["r3", "r1"]
+        assert ids(store.runs_of(ORDERS, limit=3, status="failed", before="r3")) == ["r1"]
+        assert store.runs_of(ORDERS, limit=3, status="cancelled") == ()
         assert store.runs_of("lake://main/nobody", limit=3) == ()
 
     def test_nothing_comes_before_an_unknown_run(self, store: StateStore) -> None:

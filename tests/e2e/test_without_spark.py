@@ -138,9 +138,7 @@ WRONG = {
     "explain without key": (["explain", "regions"], 1, "us, eu"),
     "resume with options of its own": (["backfill", "resume", "x", "--all"], 2, "takes no options"),
     "a dry run of cancel": (["backfill", "cancel", "x", "--dry-run"], 2, "takes no options"),
-    "explain what is to come": (["explain", "later", "-p", "2026-05-01"], 1, "dialect duckdb"),
     "scan what writes": (["explain", "manual", "--scan"], 2, "writes by itself"),
-    "not built yet": (["run", "later", "-p", "2026-05-01"], 1, "dialect duckdb cannot be run yet"),
 }
 
 
@@ -155,10 +153,6 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -
     shell.write(
         "pipelines/regions.sql",
         '-- pipeline\n-- partitioned static keys="us,eu"\n-- materialize lake://main/r\nSELECT 1 AS x',
-    )
-    shell.write(
-        "pipelines/later.sql",
-        "-- pipeline\n-- partitioned daily\n-- dialect duckdb\n-- materialize lake://main/m\nSELECT 1 AS x",
     )
     shell.write(
         "pipelines/manual.sql",

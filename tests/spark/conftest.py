@@ -17,6 +17,7 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from tranche.lakes.ducklake.catalog import catalog_of
 from tranche.lakes.engine import SparkEngine
 from tranche.lakes.sessions import TIDYING
 from tranche.model.asset import LakeTable
@@ -49,6 +50,8 @@ _FORMATS = """\
 format = "delta"
 [lakes.parquet]
 format = "parquet"
+[lakes.ducklake]
+format = "ducklake"
 """
 _NUMBERS = itertools.count()
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
@@ -127,7 +130,9 @@ class Bench:
     def plan(self, text: str, **request: Any) -> Plan:
         settings = self.engine._settings
         lakes = Lakes(frozenset(settings.lakes), settings.default_lake)
-        read = read_sql_script("script", "pipelines/script.sql", self.named(text), lakes)
+        read = read_sql_script(
+            "script", "pipelines/script.sql", self.named(text), lakes, settings.dialect
+        )
         assert read.script is not None, read.faults
         queries = [
             read_violation_query(name, f"tests/{name}.sql", self.named(test), read.script, lakes)
@@ -168,6 +173,11 @@ class Bench:
         if self.lake == "main":
             found = self.sql(f"SHOW TABLES IN main.`{self.schema}`")
             return sorted(row["tableName"] for row in found)
+        if self.lake == "ducklake":
+            found = catalog_of(self.engine._settings.lakes[self.lake]).rows(
+                "SELECT table_name FROM duckdb_tables() WHERE schema_name = ?", (self.schema,)
+            )
+            return sorted(str(name) for (name,) in found)
         folder = Path(self.engine._settings.lakes[self.lake].warehouse) / self.schema
         made = "*/_delta_log/*.json" if self.lake == "delta" else "*/*"
         return sorted({path.relative_to(folder).parts[0] for path in folder.glob(made)})

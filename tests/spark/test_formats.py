@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .conftest import Bench
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
-FORMATS = {"iceberg": "main", "delta": "delta", "parquet": "parquet"}
+FORMATS = {"iceberg": "main", "delta": "delta", "parquet": "parquet", "ducklake": "ducklake"}
 LAKES = tuple(FORMATS.values())
 STRATEGIES = {
     "replace": "",
@@ -164,7 +164,13 @@ def after(life: Life) -> None:
 
 
 CELLS = [(f, s, u) for f in FORMATS for s in STRATEGIES for u in UNITS]
-QUICK = {("delta", "replace"), ("parquet", "replace"), ("parquet", "history")}
+QUICK = {
+    ("delta", "replace"),
+    ("parquet", "replace"),
+    ("parquet", "history"),
+    ("ducklake", "replace"),
+    ("ducklake", "merge"),
+}
 """What is run each time, for a partition; `make slow` runs the whole matrix."""
 
 
@@ -210,7 +216,7 @@ def test_the_page_says_what_was_found() -> None:
 
 
 def matrix() -> str:
-    lines = ["| strategy | unit | " + " | ".join(FORMATS) + " |", "|---|---|---|---|---|"]
+    lines = ["| strategy | unit | " + " | ".join(FORMATS) + " |", "|---|---|---|---|---|---|"]
     for strategy in STRATEGIES:
         for unit in UNITS:
             cells = (OUTCOMES[format_, strategy, unit] for format_ in FORMATS)
@@ -227,7 +233,7 @@ SELECT id, upper(name) AS name FROM @t
 
 def test_a_step_may_read_one_format_and_write_another(bench: Bench) -> None:
     Life(bench, "", "whole table").put({1: "a"})
-    for lake in ("delta", "parquet"):
+    for lake in ("delta", "parquet", "ducklake"):
         address = f"{lake}.{bench.schema}.copied"
         text = OTHER.replace("/copied", f"/{bench.schema}.copied").format(lake)
         step, _ = bench.ran(text)
@@ -237,14 +243,14 @@ def test_a_step_may_read_one_format_and_write_another(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_copy_keeps_partitions_and_ledger(bench: Bench) -> None:
-    """From Iceberg to Delta to Parquet and back."""
+    """From Iceberg to Delta to Parquet to DuckLake and back."""
     store = MemoryStore()
     life = Life(bench, "", "partition")
     for day, rows in ((1, {1: "a"}), (2, {2: "it's", 3: None}), (3, {})):
         at = FIRST + timedelta(days=day)
         bench.ran(life.text(rows), store, fire_time=at, partition=life.key(day))
     source = LakeTable("main", "t", bench.schema)
-    for lake, name in (("delta", "t"), ("parquet", "t"), ("main", "again")):
+    for lake, name in (("delta", "t"), ("parquet", "t"), ("ducklake", "t"), ("main", "again")):
         table = LakeTable(lake, name, bench.schema)
         (step,) = copied(bench, store, source, table).steps
         assert step.record.status == "succeeded", step.record.error
@@ -299,6 +305,8 @@ READERS = {"names": "SELECT name FROM @up", "notes": "SELECT note FROM @up"}
         pytest.param("delta", "partition", marks=pytest.mark.slow),
         pytest.param("delta", "whole table", marks=pytest.mark.slow),
         pytest.param("parquet", "whole table", marks=pytest.mark.slow),
+        pytest.param("ducklake", "partition", marks=pytest.mark.slow),
+        pytest.param("ducklake", "whole table", marks=pytest.mark.slow),
     ],
 )
 def test_readers_of_other_columns_are_not_stale(bench: Bench, lake: str, unit: str) -> None:
@@ -310,7 +318,8 @@ def test_readers_of_other_columns_are_not_stale(bench: Bench, lake: str, unit: s
         shop.run(name)
     shop.run("up", PAIRS.format("z"))
     # What a Parquet table was like before cannot be read any more, so that all counts as new.
-    assert shop.stale(*READERS) == ["notes"] if lake == "delta" else list(READERS)
+    expected = list(READERS) if lake == "parquet" else ["notes"]
+    assert shop.stale(*READERS) == expected
     for name in READERS:
         shop.run(name)
     shop.words["up"] = " on_schema_change=sync"
@@ -341,7 +350,9 @@ SELECT * FROM picked
 """
 
 
-@pytest.mark.parametrize("lake", ["main", "delta"])
+@pytest.mark.parametrize(
+    "lake", ["main", "delta", pytest.param("ducklake", marks=pytest.mark.slow)]
+)
 def test_a_view_of_the_key(bench: Bench, lake: str) -> None:
     bench.lake = lake
     step, _ = bench.ran(VIEWED, partition="2026-05-16")
@@ -361,7 +372,7 @@ WHERE day = '{partition}' AND n >= $least GROUP BY region
 """
 
 
-@pytest.mark.parametrize("lake", ["delta", "parquet"])
+@pytest.mark.parametrize("lake", ["delta", "parquet", "ducklake"])
 def test_keys_and_arguments_are_bound_in_every_format(bench: Bench, lake: str) -> None:
     """For one key and for a range, which is one query over all of them."""
     bench.lake = lake
@@ -435,7 +446,7 @@ def test_upkeep(bench: Bench, lake: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lake", ["delta", "parquet"])
+@pytest.mark.parametrize("lake", ["delta", "parquet", "ducklake"])
 @pytest.mark.parametrize("unit", ["partition", pytest.param("whole table", marks=pytest.mark.slow)])
 def test_columns_that_come_later(bench: Bench, lake: str, unit: str) -> None:
     """Rows that were there have no value for them; columns that get wider keep theirs."""

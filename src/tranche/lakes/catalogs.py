@@ -6,7 +6,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tranche.errors import NotBuiltYet
 from tranche.lakes.jars import DELTA, ICEBERG, SQLITE
 from tranche.model.asset import DEFAULT_SCHEMA
 from tranche.model.project import Lake, Settings
@@ -26,6 +25,15 @@ _CATALOG = (
     " PRIMARY KEY (catalog_name, namespace, property_key))",
 )
 """The tables of a catalog in a database, as version 1 of Iceberg's schema has them."""
+_DUCKLAKE = {
+    # Files of DuckDB know their columns by numbers, whatever these are called by now.
+    "spark.sql.parquet.fieldId.read.enabled": "true",
+    "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
+    # DuckDB takes the other kind, which Spark still writes, for nanoseconds.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Files are listed one by one, and a task for each would take many times as long.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
 _BOUND_LATE = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 
 
@@ -58,11 +66,8 @@ def lake_conf(settings: Settings) -> dict[str, str]:
     for lake in settings.lakes.values():
         if lake.format == "iceberg":
             conf |= _iceberg(lake)
-        elif lake.format == "ducklake":
-            raise NotBuiltYet(
-                f"the lake {lake.name!r} has the format {lake.format}, which is not available yet",
-                "use iceberg, delta or parquet for now",
-            )
+    if "ducklake" in formats:
+        conf |= _DUCKLAKE
     return conf
 
 
@@ -81,7 +86,7 @@ def _formats(settings: Settings) -> set[str]:
 def prepare_folders(settings: Settings) -> None:
     """Makes the folders of embedded catalogs, and the tables of those of Iceberg."""
     for lake in settings.lakes.values():
-        if lake.catalog is None and "://" not in lake.warehouse:
+        if lake.catalog is None and lake.database is None and "://" not in lake.warehouse:
             Path(lake.warehouse).mkdir(parents=True, exist_ok=True)
             if lake.format == "iceberg":
                 _make_catalog(_database(lake))

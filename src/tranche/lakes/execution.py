@@ -17,6 +17,7 @@ from tranche.lakes.audit import check_data_tests, run_data_tests, run_data_tests
 from tranche.lakes.catalogs import binds_late
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import commit_of
+from tranche.lakes.dialects import prepare
 from tranche.lakes.failures import comes_from_outside, explained
 from tranche.lakes.given import frame_of
 from tranche.lakes.history import HistoryWriter
@@ -83,6 +84,7 @@ class Execution:
         snapshots: dict[LakeTable, tuple[str, StructType]] | None = None,
     ) -> None:
         """`snapshots` are those that were read last, with their columns, which never change."""
+        prepare(session, work.step.script.annotations.dialect)
         self.session = session
         self.snapshots = {} if snapshots is None else snapshots
         self.settings = settings

@@ -43,6 +43,8 @@ def _of_table(
         for each in both:
             each.forget(commit)
         return None
+    for each in both:
+        each.tidy(commit)
     written = Written(snapshot=found.id, committed_at=found.at, columns=captured(facts.columns))
     place = None if facts.sliced else places.table(address)
     kept = None if place is None else place.published(commit)

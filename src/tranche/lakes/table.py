@@ -315,6 +315,9 @@ class Table(ABC):
         """
         raise NotImplementedError
 
+    def tidy(self, commit: Commit) -> None:  # noqa: B027
+        """Removes what an attempt has left that published and had no time to clear up."""
+
     @abstractmethod
     def forget(self, commit: Commit) -> None:
         """Removes what an attempt has staged, of which readers see nothing."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from pyspark.sql import SparkSession
 
-from tranche.errors import NotBuiltYet
 from tranche.lakes.delta.table import DeltaTable
+from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.folders import warehouse_of
 from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.parquet.table import ParquetTable
@@ -32,5 +33,7 @@ class Tables:
                 return DeltaTable(self.session, address, warehouse_of(lake))
             case "parquet":
                 return ParquetTable(self.session, address, warehouse_of(lake))
-            case other:
-                raise NotBuiltYet(f"the lake {lake.name!r} has the format {other}")
+            case "ducklake":
+                return DuckLakeTable(self.session, address, lake)
+            case _:
+                assert_never(lake.format)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
-from typing import Final
+from typing import Final, Literal
 
 _ALIASES: Final = {
     "text": "string",
@@ -22,6 +22,15 @@ _ALIASES: Final = {
     "decimal": "decimal(10,0)",
     "timestamptz": "timestamp",
     "timestamp_ltz": "timestamp",
+    # The address of a file.
+    "s3object": "string",
+}
+_OF_DUCKDB: Final = {
+    "timestamp": "timestamp_ntz",
+    "datetime": "timestamp_ntz",
+    "numeric": "decimal(18,3)",
+    "dec": "decimal(18,3)",
+    "decimal": "decimal(18,3)",
 }
 _INTEGERS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _EXAMPLES: Final = {
@@ -59,14 +68,15 @@ class Argument:
     line: int = 0
 
 
-def argument_type(text: str) -> str | None:
-    """Spark's name of a type, or None if there is no such type.
+def argument_type(text: str, dialect: Literal["spark", "duckdb"] = "spark") -> str | None:
+    """Spark's name of a type, or None if there is no such type. Some mean another one in DuckDB.
 
     >>> argument_type("TEXT"), argument_type("decimal(12, 2)"), argument_type("map")
     ('string', 'decimal(12,2)', None)
     """
     name = text.strip().lower()
-    name = _ALIASES.get(name, name)
+    aliases = {**_ALIASES, **_OF_DUCKDB} if dialect == "duckdb" else _ALIASES
+    name = aliases.get(name, name)
     if name in _INTEGERS or name in _EXAMPLES:
         return name
     if _VARCHAR.fullmatch(name):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,8 +25,13 @@ END = (datetime.max - datetime.min) // timedelta(seconds=1) + 1
 
 _ZERO = datetime.min.replace(tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
-_SPAN = 400 * DAY
 _STEP = DAY
+#: After so long the calendar repeats itself, with the days of its weeks.
+_CYCLE = 146_097 * DAY
+_SPAN = _CYCLE // 773
+#: Before these spans no zone has changed its offset, after these each repeats what its rule says.
+_EARLIEST = (datetime(1800, 1, 1) - datetime.min) // timedelta(seconds=1) // _SPAN
+_LATEST = (datetime(2400, 1, 1) - datetime.min) // timedelta(seconds=1) // _SPAN
 _NAME = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
 _NOT_IANA = ("localtime", "posixrules", "posix/", "right/")
 
@@ -77,7 +83,7 @@ def segments(tz: str, since: int, until: int) -> list[Segment]:
     begins: list[int] = []
     offsets: list[int] = []
     for span in range(since // _SPAN, (until - 1) // _SPAN + 1):
-        steps, values = _steps(tz, span)
+        steps, values = _steps_of(tz, span)
         first = max(bisect_right(steps, since) - 1, 0)
         for i in range(first, bisect_left(steps, until)):
             if not offsets or offsets[-1] != values[i]:
@@ -118,6 +124,16 @@ def next_reading(tz: str, since: int, time: int) -> int:
             return reads
         ahead = end + offset
     raise AssertionError("no clock takes three days for a day")
+
+
+def _steps_of(tz: str, span: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Where the segments of any span begin, and their offsets; few of them need looking at."""
+    if span < _EARLIEST:
+        _, values = _steps(tz, _EARLIEST - 1)
+        return (span * _SPAN,), values[:1]
+    like = span if span <= _LATEST else _LATEST + (span - _LATEST) % (_CYCLE // _SPAN)
+    steps, values = _steps(tz, like)
+    return [step + (span - like) * _SPAN for step in steps] if like != span else steps, values
 
 
 @lru_cache(maxsize=4096)

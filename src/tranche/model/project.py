@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
 from tranche.errors import Fault
-from tranche.model.script import Script
+from tranche.model.script import Dialect, Script
 from tranche.model.storage import Storage
 
 LakeFormat: TypeAlias = Literal["iceberg", "delta", "parquet", "ducklake"]
@@ -24,6 +24,12 @@ class Lake:
     catalog: Mapping[str, str] | None = field(default=None, repr=False)
     retention: timedelta = timedelta(days=7)
     """For how long one can look back at what tables were, once upkeep was done."""
+    database: str | None = field(default=None, repr=False)
+    """Where the catalog of a DuckLake is, as in `sqlite:/data/lake.db`; it may hold a password."""
+    data_named: bool = True
+    """Whether somebody says where the files are; a DuckLake knows that by itself if it is there."""
+    partition_column: str | None = None
+    """What the tables of a DuckLake call the column of the key, if not as Tranche does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +64,8 @@ class Settings:
     spark: SparkSettings
     lakes: Mapping[str, Lake]
     default_lake: str
+    dialect: Dialect = "spark"
+    """The SQL of scripts that do not say which it is."""
     task_formats: frozenset[str] = frozenset()
     """The formats in which tasks keep rows, besides those of lakes."""
     target: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -26,6 +26,8 @@ _FILTER = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ORDER = re.compile(rf"\s*(?P<column>{_NAME})(?:\s+(?P<way>asc|desc))?\s*", re.IGNORECASE)
+_MOST_DIGITS = 400
+"""Before or after the point: what a double has, and more than any other number."""
 _SAME: dict[str, Comparison] = {"<>": "!=", "==": "="}
 _WRITTEN: dict[Kind, str] = {
     "number": "a number",
@@ -152,10 +154,26 @@ def value_of(given: RowFilter, kind: Kind) -> Any:
         )
     try:
         return _READ[kind](text)
-    except (ValueError, InvalidOperation, KeyError):
+    except (ValueError, OverflowError, InvalidOperation, KeyError):
         raise FilterRejected(
             f"{shown(text)} cannot be compared with {given.column}", f"it takes {_WRITTEN[kind]}"
         ) from None
+
+
+def _number(text: str) -> Decimal:
+    found = Decimal(text.strip())
+    # What no column could hold, nothing here could compute with either.
+    if found.is_snan() or (found.is_finite() and abs(found.adjusted()) > _MOST_DIGITS):
+        raise ValueError(text)
+    return found
+
+
+def _time(text: str) -> datetime:
+    found = datetime.fromisoformat(text.strip())
+    if found.tzinfo is not None:
+        # Near the ends of the calendar, another zone may have no such time.
+        found.astimezone(UTC)
+    return found
 
 
 def _bytes(text: str) -> bytes:
@@ -163,10 +181,10 @@ def _bytes(text: str) -> bytes:
 
 
 _READ: dict[Kind, Any] = {
-    "number": lambda text: Decimal(text.strip()),
+    "number": _number,
     "boolean": lambda text: {"true": True, "false": False}[text.strip().lower()],
     "date": lambda text: date.fromisoformat(text.strip()),
-    "time": lambda text: datetime.fromisoformat(text.strip()),
+    "time": _time,
     "text": str,
     "bytes": _bytes,
 }

@@ -14,10 +14,11 @@ from tranche.notebook.calendar import calendar, table
 from tranche.notebook.markup import Markup, clipped, element, joined
 from tranche.notebook.paint import COLOURS, FAINT, ORDER, badge, code, line, note
 from tranche.notebook.squares import SPANS, Squares, squares_of, squares_of_tallies
-from tranche.planning.active import active_keys
+from tranche.planning.active import running_keys
 from tranche.planning.board import Standing
 from tranche.planning.grid import Cell, Grid
 from tranche.planning.tally import tallies
+from tranche.planning.universe import last_complete
 from tranche.ports import Clock, StateReader
 from tranche.service.about import About
 
@@ -50,7 +51,7 @@ def partitions_html(project: Project, about: About, state: StateReader, clock: C
         return _listed(project, about, rule, state)
     if not isinstance(rule, Composite):
         return _in_time(project, about, times, state, clock)
-    start = _start(about, times, state)
+    start = _start(about, times, state, clock())
     if _others(about.asset, rule, times, start, state) > _MOST_OTHERS:
         return _listed(project, about, rule, state)
     return _beside_time(project, about, start, state, clock)
@@ -84,10 +85,9 @@ def _titled(squares: Squares, which: str, about: About) -> Markup:
     return joined(note(text), calendar(squares, f"{about.asset}: {text}"))
 
 
-def _start(about: About, times: TimePartitioning, state: StateReader) -> str | None:
+def _start(about: About, times: TimePartitioning, state: StateReader, now: datetime) -> str | None:
     """The first of the latest keys of time; None if there are not as many."""
-    assert about.current is not None
-    since = times.shift(about.current, 1 - _COLUMNS)
+    since = times.shift(last_complete(times, now), 1 - _COLUMNS)
     if times.start is not None:
         return since if times.covers(since) else None
     known = next(iter(state.partitions(about.asset, limit=1)), None)
@@ -179,7 +179,7 @@ def _listed(
     counts: dict[Standing, int] = {s: about.outcomes[s] for s in ORDER if s in about.outcomes}
     if isinstance(rule, Static) and len(rule.values) > known:
         counts["missing"] = len(rule.values) - known
-    active = active_keys(about.asset, state)
+    active = running_keys(about.asset, state)
     most = max((each.rows or 0 for each in states.values()), default=0)
     body = [
         _row(key, states.get(key), is_active=key in active or None in active, most=most)

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from openlineage.client import OpenLineageClient
+from openlineage.client.transport import Transport
+from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.composite import CompositeTransport
 
 from tranche.model.project import OpenLineageSettings, Settings
 from tranche.model.script import Script
@@ -45,8 +48,9 @@ class ClientDelivery:
                 raise Undelivered(len(events) - sent, error) from error
         return len(events)
 
-    def close(self, timeout: float) -> None:
-        self._client.close(timeout)
+    def close(self, timeout: float) -> bool:
+        # A transport may take events and send them later, and tells of failures only here.
+        return self._client.close(timeout) and not _failures(self._client.transport)
 
 
 def open_client(told: OpenLineageSettings) -> OpenLineageClient:
@@ -60,6 +64,13 @@ def open_client(told: OpenLineageSettings) -> OpenLineageClient:
     if client.transport.kind == "console" or _has_console(transport):
         _show_console()
     return client
+
+
+def _failures(transport: Transport) -> int:
+    """How many events a transport that sends in the background has given up."""
+    if isinstance(transport, CompositeTransport):
+        return sum(map(_failures, transport.transports))
+    return transport.get_stats()["failed"] if isinstance(transport, AsyncHttpTransport) else 0
 
 
 def _is_of_others(record: logging.LogRecord) -> bool:

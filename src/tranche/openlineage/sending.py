@@ -32,7 +32,9 @@ class Delivery(Protocol[T_contra]):
         """
         ...
 
-    def close(self, timeout: float) -> None: ...
+    def close(self, timeout: float) -> bool:
+        """Ends it; says whether all that it took has arrived, as far as it knows."""
+        ...
 
 
 class Undelivered(Exception):
@@ -72,6 +74,8 @@ class Sender(Generic[T]):
         self._resting_until: float | None = None
         self._failures = 0
         self._lost = 0
+        self._arrived = True
+        """Whether all that was handed on has arrived, as far as anybody knows."""
         self._warned = False
         self._reported = 0
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
@@ -103,6 +107,8 @@ class Sender(Generic[T]):
                 self._waiting.clear()
                 self._working = 0
             self._report()
+            if not self._arrived and not self._lost:
+                self._warn("events of OpenLineage may not have arrived")
 
     def _run(self) -> None:
         delivery: Delivery[T] | None = None
@@ -118,8 +124,10 @@ class Sender(Generic[T]):
                 self._deliver(delivery, value)
             self._working = 0
         if delivery is not None:
+            self._arrived = False
             with suppress(Exception):
-                delivery.close(max(0.0, (self._deadline or 0.0) - self._clock()))
+                left = max(0.0, (self._deadline or 0.0) - self._clock())
+                self._arrived = delivery.close(left / 2)
 
     def _next(self) -> tuple[T, int] | None:
         with self._changed:

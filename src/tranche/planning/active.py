@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tranche.model.backfill import Backfill
+from tranche.model.run import PartitionState
 from tranche.ports import StateReader, StoryReader
 
 _MOST = 1_000_000
@@ -32,14 +33,35 @@ def running_backfills(asset: str, state: StoryReader) -> Iterator[Backfill]:
                 yield found
 
 
+def is_to_come(standing: PartitionState | None, backfill: Backfill) -> bool:
+    """Whether a key of a backfill has not been tried since somebody asked for it."""
+    return standing is None or standing.at < backfill.created_at
+
+
+def running_keys(asset: str, state: StateReader) -> frozenset[str | None]:
+    """The keys of an asset that run or are about to; None stands for all.
+
+    Those that a backfill has brought to an end stand as they ended, while it goes on with others.
+    """
+    found: set[str | None] = set(_claimed(asset, state))
+    for backfill in running_backfills(asset, state):
+        standing = state.standing(asset, backfill.keys)
+        found |= {key for key in backfill.keys if is_to_come(standing.get(key), backfill)}
+    return frozenset(found)
+
+
 def active_keys(asset: str, state: StateReader) -> dict[str | None, str]:
-    """The keys of an asset that somebody is at, each with who that is; None stands for all."""
+    """The keys of an asset that somebody has, each with who that is; None stands for all."""
+    found = _claimed(asset, state)
+    for backfill in running_backfills(asset, state):
+        found |= dict.fromkeys(backfill.keys, f"backfill {backfill.id}")
+    return found
+
+
+def _claimed(asset: str, state: StateReader) -> dict[str | None, str]:
     gone = {run.id for run in state.abandoned()}
-    found: dict[str | None, str] = {
+    return {
         claim.partition: f"run {claim.run}"
         for claim in state.claims(asset, limit=_MOST)
         if claim.run not in gone
     }
-    for backfill in running_backfills(asset, state):
-        found |= dict.fromkeys(backfill.keys, f"backfill {backfill.id}")
-    return found

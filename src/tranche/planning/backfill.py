@@ -22,7 +22,6 @@ from tranche.model.script import Script
 from tranche.planning.active import running_backfills
 from tranche.planning.any_keys import with_any_keys
 from tranche.planning.arguments import Arguments, check_arguments
-from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.lineage import Read
 from tranche.planning.links import Link, Links
@@ -134,9 +133,6 @@ def find_scripts(project: Project, graph: Graph, request: BackfillRequest) -> li
     for script in named:
         if script.asset is None:
             raise UsageError(f"{script.path} makes no table", "name a script that materializes one")
-        missing = not_built_yet(script)
-        if missing is not None:
-            raise UsageError(f"{script.path}: {missing}")
     return named
 
 
@@ -245,7 +241,6 @@ class BackfillPlanner:
         if not needs:
             return
         try:
-            self.check(script)
             links = self.links.from_(script, needs)
             rule = script.partitioning
             if rule is None:
@@ -283,11 +278,6 @@ class BackfillPlanner:
             others = f" and {len(waiting) - 1:,} more keys" if len(waiting) > 1 else ""
             self.warnings.append(f"{script.label} {first}{others} cannot follow yet: {reason}")
         return [key for key in keys if key not in waiting]
-
-    def check(self, script: Script) -> None:
-        missing = not_built_yet(script)
-        if missing is not None:
-            raise UsageError(missing)
 
     def carried(
         self,

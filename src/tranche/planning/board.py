@@ -9,7 +9,7 @@ from itertools import groupby, product
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from tranche.model.partitioning import Composite, KeyRange, Partitioning, Static
+from tranche.model.partitioning import Composite, KeyRange, Partitioning, Static, TimePartitioning
 from tranche.model.partitioning_text import join_segments
 from tranche.model.run import KeyTally, Outcome
 from tranche.planning.universe import is_key
@@ -36,7 +36,7 @@ _TICK = timedelta(microseconds=1)
 class Board:
     """For each of what stands beside time, a letter for each key of a stretch of time."""
 
-    def __init__(self, rule: Partitioning, times: KeyRange) -> None:
+    def __init__(self, rule: Partitioning | TimePartitioning, times: KeyRange) -> None:
         self.rule = rule
         self.times = times
         self.lines: dict[tuple[str, ...], bytearray] = {}
@@ -78,6 +78,14 @@ class Board:
             self._mark_known(known)
         else:
             self._mark_tallies(state, asset, since, until)
+
+    def counted(self, begin: int = 0, end: int | None = None) -> dict[Standing, int]:
+        """How many keys stand where: of all, or of those from one place of time up to another."""
+        found = {
+            standing: sum(line.count(letter.encode(), begin, end) for line in self.lines.values())
+            for standing, letter in LETTERS.items()
+        }
+        return {standing: number for standing, number in found.items() if number}
 
     def standing_at(self, standing: Standing) -> Iterator[str]:
         """The keys that stand somewhere."""
@@ -166,7 +174,7 @@ def split_key(rule: Composite, key: str) -> tuple[tuple[str, ...], str] | None:
     return (*segments[:place], *segments[place + 1 :]), segments[place]
 
 
-def around(rule: Partitioning, others: Sequence[str]) -> tuple[str, str]:
+def around(rule: Partitioning | TimePartitioning, others: Sequence[str]) -> tuple[str, str]:
     r"""What stands before and after the segment of time in the keys of a line.
 
     >>> from tranche.model.partitioning import Daily

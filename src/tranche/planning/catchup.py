@@ -101,7 +101,6 @@ class _Catching:
             )
             return
         try:
-            self.planner.check(script)
             self.add(script)
         except TrancheError as error:
             self.planner.warnings.append(f"{script.label} is passed over: {error}")

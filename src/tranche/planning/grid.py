@@ -18,7 +18,7 @@ from tranche.model.partitioning import (
 from tranche.model.partitioning_text import join_segments
 from tranche.model.run import PartitionState
 from tranche.model.script import Script
-from tranche.planning.active import active_keys
+from tranche.planning.active import running_keys
 from tranche.planning.board import LETTERS, Board, Standing, around, split_key, whole_key
 from tranche.planning.deadlines import has_deadline
 from tranche.planning.read_columns import ReadColumns
@@ -186,7 +186,7 @@ def grid_of(
         board.mark(_provisional(script, done, state), "provisional")
         # A key that is both waits for somebody, and not for what comes late by itself.
         board.mark(stale_keys(script, done, state, reads), "stale")
-    active = active_keys(asset, state)
+    active = running_keys(asset, state)
     if None in active:
         board.mark_all("running")
     else:
@@ -239,7 +239,7 @@ def standings_of(
     if script is not None:
         keys = [each.partition for each in done]
         found |= dict.fromkeys(stale_keys(script, keys, state, reads), "stale")
-    active = active_keys(known[0].asset, state)
+    active = running_keys(known[0].asset, state)
     return {
         key: "running" if key in active or None in active else standing
         for key, standing in found.items()

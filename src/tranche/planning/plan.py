@@ -21,7 +21,6 @@ from tranche.model.plan import Plan, Request, SliceKey, Step, Verdict
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.arguments import Arguments, Fields, Given, check_arguments
-from tranche.planning.available import not_built_yet
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.links import Link, Links
 from tranche.planning.provisional import EventReader, Provisional
@@ -192,9 +191,6 @@ class _Planner:
             yield from ((key,) for key in keys)
 
     def decide(self, script: Script, needs: Sequence[Script]) -> _Decision:
-        missing = not_built_yet(script)
-        if missing is not None:
-            return _Decision((), "fail", f"{script.path}: {missing}")
         for need in needs:
             verdict = self.decisions[need.name].verdict
             if verdict != "run":

@@ -42,7 +42,6 @@ def triggered_plan(
     asked = BackfillRequest(target=script.name, at=fired, keys=keys, only=True)
     planner = BackfillPlanner(graph, asked, state, separates)
     planner.payloads = payloads
-    planner.check(script)
     # A fire asks for the keys that it looks back to itself; of data that has come nobody did.
     by_data = [row.partition for row in rows if row.partition and row.asked_by != (SCHEDULE,)]
     planner.add(script, in_order(rule, (*keys, *with_lookback(rule, by_data))), keys)

@@ -28,7 +28,7 @@ def _reader() -> int:
     package = Path(__file__).parent.parent
     return max(
         file.stat().st_mtime_ns
-        for folder in ("script", "model")
+        for folder in ("script", "script/duckdb", "model")
         for file in os.scandir(package / folder)
         if file.name.endswith(".py")
     )

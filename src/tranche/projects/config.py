@@ -14,7 +14,9 @@ from typing import Any, cast, get_args
 from tranche.errors import ConfigError, Place, ProjectNotFound
 from tranche.model.duration import parse_duration
 from tranche.model.project import Lake, LakeFormat, Settings, SparkSettings
+from tranche.model.script import Dialect
 from tranche.model.size import parse_size
+from tranche.projects.config_ducklake import read_ducklake
 from tranche.projects.config_openlineage import read_openlineage
 from tranche.projects.secrets import secrets_of
 
@@ -25,14 +27,14 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _NAME = re.compile(r"[^\W\d]\w*")
 _RESERVED_LAKES = ("spark_catalog", "system", "session", "global_temp")
 _TABLES: dict[str, tuple[str, ...]] = {
-    "project": ("name", "lake"),
+    "project": ("name", "lake", "dialect"),
     "state": ("url",),
     "spark": ("master", "remote", "conf"),
     "backfill": ("max_bytes_per_job",),
     "server": ("hosts",),
     "storage": ("folder",),
     "openlineage": ("namespace", "transport", "code"),
-    "lakes.*": ("format", "warehouse", "catalog", "retention"),
+    "lakes.*": ("format", "warehouse", "catalog", "retention", "data", "partition_column"),
 }
 _TOP = (
     *("project", "state", "spark", "backfill", "server", "storage", "openlineage"),
@@ -126,6 +128,7 @@ class _Reader:
             spark=spark,
             lakes=lakes,
             default_lake=default,
+            dialect=self.dialect(project),
             target=self.target,
             most_bytes=self.most_bytes(self.table(merged, "backfill")),
             hosts=self.hosts(self.table(merged, "server")),
@@ -133,6 +136,18 @@ class _Reader:
             openlineage=read_openlineage(self, self.table(merged, "openlineage"), name),
             secrets=frozenset(self.secrets),
         )
+
+    def dialect(self, project: dict[str, Any]) -> Dialect:
+        """The SQL of scripts that do not say which it is."""
+        match self.string(project, "project.dialect", "spark"):
+            case "spark":
+                return "spark"
+            case "duckdb":
+                return "duckdb"
+            case other:
+                raise self.error(
+                    f"project.dialect is {other!r}", "use spark or duckdb", "project.dialect"
+                )
 
     def most_bytes(self, table: dict[str, Any]) -> int:
         name = "backfill.max_bytes_per_job"
@@ -306,6 +321,16 @@ class _Reader:
                 f"use {', '.join(known)}",
                 f"{where}.format",
             )
+        if format_ == "ducklake":
+            return read_ducklake(self, name, table)
+        for setting in ("data", "partition_column"):
+            if setting in table:
+                raise self.error(
+                    f"{where}.{setting} is for lakes of the format ducklake, and {where} is of"
+                    f" {format_}",
+                    "take it back; where files lie is said by warehouse",
+                    f"{where}.{setting}",
+                )
         warehouse = self.string(table, f"{where}.warehouse", f".tranche/warehouse/{name}")
         if not _URI.match(warehouse):
             warehouse = str(self.root / warehouse)

@@ -87,7 +87,7 @@ def _meaning(script: Script) -> bytes:
     """What the key and the arguments in a test depend on."""
     rule = script.partitioning.describe() if script.partitioning else ""
     names = [argument.name for argument in script.annotations.arguments]
-    return f"{rule}\x00{names}\x00".encode("utf-8", "surrogatepass")
+    return f"{rule}\x00{names}\x00{script.annotations.dialect}\x00".encode("utf-8", "surrogatepass")
 
 
 def _parsed(name: str, path: str, text: str, script: Script, settings: Settings) -> DataTestRead:

@@ -24,7 +24,7 @@ from tranche.script.read import ScriptRead
 def load_project(settings: Settings) -> Project:
     """Reads every script; scripts with faults are left out and their faults listed together."""
     root = Path(settings.root)
-    basis = f"{sorted(settings.lakes)} {settings.default_lake}"
+    basis = f"{sorted(settings.lakes)} {settings.default_lake} {settings.dialect}"
     cache = ScriptCache(Path(settings.home) / "cache" / "scripts", basis)
     scripts: list[Script] = []
     faults: list[Fault] = []
@@ -102,7 +102,7 @@ def _parsed(suffix: str, name: str, path: str, text: str, settings: Settings) ->
     if suffix == ".sql":
         from tranche.script.sql import read_sql_script
 
-        return read_sql_script(name, path, text, lakes)
+        return read_sql_script(name, path, text, lakes, settings.dialect)
     from tranche.script.python import read_python_script
 
     return read_python_script(name, path, text, lakes)

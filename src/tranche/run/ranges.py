@@ -68,7 +68,8 @@ class Ranges:
                 waiting.extendleft(reversed(self.smaller(part, unbroken.error, last)))
             self.number = max(self.number, last.latest.number if last.latest else 0)
             self.unforeseen = self.unforeseen or last.unforeseen
-            if last.interrupts.asked:
+            if last.interrupts.asked or (waiting and last.stop is not None and last.stop()):
+                last.interrupts.asked = True
                 self.cancel(waiting)
                 break
         return self.ended(last or self.attempts(self.step))

@@ -73,6 +73,8 @@ class _Draft:
     """The annotations while they are collected."""
 
     path: str
+    otherwise: Dialect = "spark"
+    """The dialect if no line says one."""
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     marked: bool = False
@@ -115,7 +117,7 @@ class _Draft:
             lineage=tuple(self.lineage),
             arguments=tuple(self.arguments),
             retry=self.retry,
-            dialect=self.dialect or "spark",
+            dialect=self.dialect or self.otherwise,
             reads=tuple(self.reads),
             writes=tuple(self.writes),
             lines=tuple(self.lines.items()),
@@ -123,9 +125,15 @@ class _Draft:
         return Header(annotations, self.marked, tuple(self.addresses), self.faults, self.warnings)
 
 
-def read_header(path: str, top: Iterable[CommentLine], below: Iterable[CommentLine]) -> Header:
-    """The annotations of the block at the top; lines `below` it must hold none."""
-    draft = _Draft(path)
+def read_header(
+    path: str,
+    top: Iterable[CommentLine],
+    below: Iterable[CommentLine],
+    dialect: Dialect = "spark",
+) -> Header:
+    """The annotations of the block at the top; lines `below` it must hold none. `dialect` is meant
+    if no line says another."""
+    draft = _Draft(path, otherwise=dialect)
     found: list[int] = []
     for line in top:
         word, rest = _first_word(line.text)
@@ -149,6 +157,15 @@ def read_header(path: str, top: Iterable[CommentLine], below: Iterable[CommentLi
         )
     _check_together(draft)
     return draft.header()
+
+
+def said_dialect(top: Iterable[CommentLine], otherwise: Dialect) -> Dialect:
+    """The dialect of a script, which has to be known before its text is read."""
+    for line in top:
+        word, rest = _first_word(line.text)
+        if word == "dialect" and rest in ("spark", "duckdb"):
+            return cast(Dialect, rest)
+    return otherwise
 
 
 def _first_word(text: str) -> tuple[str | None, str]:
@@ -202,7 +219,7 @@ def _read(draft: _Draft, word: str, rest: str, line: int) -> None:
             draft.lineage.append(lineage)
             draft.addresses += [(source.asset, line) for source in lineage.sources]
         case "$":
-            draft.arguments.append(parse_argument(rest, line))
+            draft.arguments.append(parse_argument(rest, line, draft.otherwise))
         case "retry":
             retry = parse_retry(rest)
             if draft.once(word, line):
@@ -398,7 +415,7 @@ def parse_dialect(text: str) -> Dialect:
     return cast(Dialect, text)
 
 
-def parse_argument(text: str, line: int) -> Argument:
+def parse_argument(text: str, line: int, dialect: Dialect = "spark") -> Argument:
     """
     >>> parse_argument("$cutoff (date) = 2026-01-01", 4).default
     '2026-01-01'
@@ -407,7 +424,7 @@ def parse_argument(text: str, line: int) -> Argument:
     if match is None:
         raise Malformed(f"{text!r} does not parse", "write $name (type) or $name (type) = default")
     name, type_text, default = match[1], match[2], match[3]
-    type_ = argument_type(type_text)
+    type_ = argument_type(type_text, dialect)
     if type_ is None:
         raise Malformed(f"unknown type {type_text.strip()!r} of ${name}", f"use {', '.join(TYPES)}")
     if default is None:

@@ -11,7 +11,8 @@ from sqlglot.dialects import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tranche.script.annotations import CommentLine
+from tranche.model.script import Dialect
+from tranche.script.annotations import CommentLine, said_dialect
 from tranche.script.source import Source
 
 # A statement that sqlglot only half knows is kept as it is; its warning would be noise.
@@ -20,6 +21,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 SPARK = Spark()
 STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 _OPENS = re.compile(r"--[^\n]*|/\*|[rR]?['\"]|`")
+_HEAD = re.compile(r"\s+|--[^\n]*|/\*")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 _QUOTE_ENDS = {
     "'": re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL),
@@ -29,29 +31,44 @@ _QUOTE_ENDS = {
     "`": re.compile(r"[^`]*`"),
 }
 
+_DUCKDB_OPENS = re.compile(r"--[^\n]*|/\*|['\"]|\$\$")
+_DUCKDB_ENDS = {
+    "'": re.compile(r"[^']*'"),
+    '"': re.compile(r'[^"]*"'),
+    "$$": re.compile(r".*?\$\$", re.DOTALL),
+}
+
 
 def normalized(text: str) -> str:
     """The text without a byte order mark and with plain line ends."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def tokenize(source: Source) -> tuple[list[Token], bool]:
+def tokenize(source: Source, dialect: Dialect = "spark") -> tuple[list[Token], bool]:
     """The tokens, and whether they are all: those before a quote that never ends are not."""
+    cut = SPARK.tokenize if dialect == "spark" else _duckdb_tokens
     try:
-        return SPARK.tokenize(source.text), True
+        return list(cut(source.text)), True
     except TokenError:
-        position, what = _unclosed(source.text)
+        position, what = _unclosed(source.text, dialect)
         source.fault(position, what, "close it, or remove what stands there")
     try:
-        return SPARK.tokenize(source.text[:position]), False
+        return list(cut(source.text[:position])), False
     except TokenError:
         return [], False
 
 
-def _unclosed(text: str) -> tuple[int, str]:
+def _duckdb_tokens(text: str) -> list[Token]:
+    from tranche.script.duckdb.syntax import tokens_of
+
+    return tokens_of(text)
+
+
+def _unclosed(text: str, dialect: Dialect) -> tuple[int, str]:
     """Where the quote or comment begins that has no end."""
     position = 0
-    while (found := _OPENS.search(text, position)) is not None:
+    opens, ends = (_OPENS, _QUOTE_ENDS) if dialect == "spark" else (_DUCKDB_OPENS, _DUCKDB_ENDS)
+    while (found := opens.search(text, position)) is not None:
         start, mark = found.start(), found[0]
         if mark == "/*":
             end = comment_end(text, start)
@@ -60,7 +77,7 @@ def _unclosed(text: str) -> tuple[int, str]:
         elif mark.startswith("--"):
             end = found.end()
         else:
-            close = _QUOTE_ENDS[mark.lower()].match(text, found.end())
+            close = ends[mark.lower()].match(text, found.end())
             if close is None:
                 return start, "a quote is not closed"
             end = close.end()
@@ -90,6 +107,15 @@ def statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             current.append(token)
     if current:
         yield current
+
+
+def dialect_of(source: Source, otherwise: Dialect) -> Dialect:
+    """The dialect that the comments at the top say. They are comments in every dialect."""
+    end = 0
+    while (found := _HEAD.match(source.text, end)) is not None and end < len(source.text):
+        closed = comment_end(source.text, end) if found[0] == "/*" else found.end()
+        end = len(source.text) if closed is None else closed
+    return said_dialect(_gap(source, 0, end), otherwise)
 
 
 @dataclass(frozen=True, slots=True)

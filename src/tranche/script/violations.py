@@ -18,7 +18,14 @@ from tranche.script.names import Names
 from tranche.script.parsing import Unparsed, kind_of, parse
 from tranche.script.read import DataTestRead
 from tranche.script.source import Source
-from tranche.script.tokens import STRINGS, comments, normalized, statements, tokenize
+from tranche.script.tokens import (
+    STRINGS,
+    comments,
+    dialect_of,
+    normalized,
+    statements,
+    tokenize,
+)
 
 _FORM = "write one SELECT of the violating rows, as in SELECT * FROM {slice} WHERE …"
 
@@ -28,11 +35,14 @@ def read_violation_query(
 ) -> DataTestRead:
     """Reads the file for one script: its key and its arguments mean something in there too."""
     source = Source(path, normalized(text), script=script.path)
-    tokens, complete = tokenize(source)
+    dialect = dialect_of(source, script.annotations.dialect)
+    tokens, complete = tokenize(source, dialect)
     found = comments(source, tokens)
     if read_header(path, found.top, found.below).marked:
         return DataTestRead(None, is_pipeline=True)
-    item = _parsed(source, _with_slice(tokens), lakes) if complete else None
+    if complete and dialect == "duckdb":
+        source, tokens = _translated(source, _with_slice(tokens))
+    item = _parsed(source, _with_slice(tokens), lakes) if complete and not source.faults else None
     query = None
     if item is not None:
         # Tables that the SELECT under test reads too are seen as it saw them.
@@ -47,6 +57,16 @@ def read_violation_query(
     if source.faults:
         return DataTestRead(None, tuple(sorted(set(source.faults))))
     return DataTestRead(query, warnings=tuple(source.warnings))
+
+
+def _translated(source: Source, tokens: list[Token]) -> tuple[Source, list[Token]]:
+    """The data test in Spark SQL, on its lines."""
+    # Most projects need no other dialect.
+    from tranche.script.duckdb.translating import translated
+
+    text = translated(source, tokens)
+    said = Source(source.path, text, source.faults, source.warnings, source.script)
+    return said, tokenize(said)[0]
 
 
 def _with_slice(tokens: Sequence[Token]) -> list[Token]:

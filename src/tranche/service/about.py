@@ -17,7 +17,7 @@ from tranche.planning.firing import next_fire, schedules_of
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.stale import stale_assets
 from tranche.ports import Clock, StateReader
-from tranche.service.assets import find_made
+from tranche.service.assets import checked_key, find_made
 from tranche.service.lineage import read_columns
 from tranche.service.opening import now
 from tranche.service.overview import Standing, running_assets, standing_of
@@ -55,7 +55,7 @@ class About:
     backfills: tuple[Backfill, ...]
     """Those that have not ended, without their keys."""
     current: str | None
-    """The key of now, if keys have time."""
+    """The key of now, if it follows from the time alone."""
 
 
 def about(project: Project, asset: str, state: StateReader, *, clock: Clock = now) -> About:
@@ -132,11 +132,8 @@ def key_log(
 ) -> tuple[str, PartitionState | None, Sequence[Materialization]]:
     """Where a key stands, and the latest attempts at it."""
     name, _ = _found(project, asset, state)
-    return (
-        name,
-        state.partition(name, partition),
-        state.materializations(name, partition, limit=_LOG),
-    )
+    key = None if partition is None else checked_key(partition)
+    return name, state.partition(name, key), state.materializations(name, key, limit=_LOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +196,8 @@ def _scheduled(script: Script, at: datetime, paused: Mapping[str, datetime]) -> 
 
 
 def _current(script: Script | None, at: datetime) -> str | None:
-    from tranche.model.partitioning import time_of
+    from tranche.model.partitioning import TimePartitioning
     from tranche.planning.universe import last_complete
 
-    times = time_of(script.partitioning) if script is not None else None
-    return None if times is None else last_complete(times, at)
+    rule = script.partitioning if script is not None else None
+    return last_complete(rule, at) if isinstance(rule, TimePartitioning) else None

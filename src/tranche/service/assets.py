@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from tranche.errors import ScriptFaults, UnknownTarget
+from tranche.errors import KeyRejected, ScriptFaults, UnknownTarget
 from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
+from tranche.model.partitioning_text import shown, unstorable
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.graph import Graph, build_graph
 from tranche.planning.targets import find_target
 from tranche.ports import PartitionReader
+from tranche.state.checks import LONGEST_ASSET
 
 _LIKELY = 0.8
 """How alike two names are if one of them is a mistake for the other."""
@@ -73,18 +75,24 @@ def find_made(project: Project, text: str, state: PartitionReader | None = None)
     return find_asset(project, text, state)
 
 
+def checked_key(text: str) -> str:
+    """A key that a ledger may have, whatever it is the key of."""
+    if reason := unstorable(text) if text else "it is empty":
+        raise KeyRejected(
+            f"{shown(text)} is no key: {reason}", "tranche status lists those there are"
+        )
+    return text
+
+
 def _is_written(
     project: Project, table: LakeTable, known: Iterable[LakeTable], state: PartitionReader | None
 ) -> bool:
     """Whether it may be a table that programs write."""
-    if table.lake not in project.settings.lakes:
+    # A name that no state could keep is in none.
+    if table.lake not in project.settings.lakes or len(str(table)) > LONGEST_ASSET:
         return False
     if state is not None:
-        try:
-            return bool(state.outcomes([str(table)])[str(table)])
-        except ValueError:
-            # A name that no state could keep is in none.
-            return False
+        return bool(state.outcomes([str(table)])[str(table)])
     names = [other.table for other in known]
     return not get_close_matches(table.table, names, n=1, cutoff=_LIKELY)
 

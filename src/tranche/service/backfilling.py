@@ -20,7 +20,7 @@ from tranche.model.backfill import (
 )
 from tranche.model.project import Project
 from tranche.model.run import PartitionState
-from tranche.planning.active import alive
+from tranche.planning.active import alive, is_to_come
 from tranche.planning.backfill import plan_backfill
 from tranche.ports import Clock, Engine, StateReader, StateStore
 from tranche.run.attempts import KeyOutcome
@@ -246,9 +246,7 @@ def progress_of(backfill: Backfill, state: StateReader) -> dict[str, str]:
 
 
 def _standing(state: PartitionState | None, backfill: Backfill) -> str:
-    if state is None or state.at < backfill.created_at:
-        return "waiting"
-    return state.status
+    return "waiting" if state is None or is_to_come(state, backfill) else state.status
 
 
 def latest(state: StateReader, *, limit: int) -> Sequence[tuple[Backfill, str]]:

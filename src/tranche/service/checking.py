@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tranche.errors import StateError
 from tranche.model.project import Project
 from tranche.model.script import Script
-from tranche.planning.available import not_built_yet
 from tranche.planning.column_drift import dropped_columns, reads_of_others
 from tranche.service.opening import open_partitions
 
@@ -25,13 +24,9 @@ class CheckReport:
 
 
 def check(project: Project) -> CheckReport:
-    """The faults of all scripts, what this version cannot run yet, and what runs have shown."""
+    """The faults of all scripts, and what runs have shown."""
     warnings = [warning for script in project.scripts for warning in script.warnings]
     warnings += _dropped_columns(project)
-    for script in project.scripts:
-        missing = not_built_yet(script)
-        if missing is not None:
-            warnings.append(f"{script.path}: {missing}")
     return CheckReport(
         project.scripts,
         tuple(str(fault) for fault in project.faults),

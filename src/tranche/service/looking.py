@@ -25,7 +25,7 @@ from tranche.planning.graph import build_graph
 from tranche.planning.grid import Grid, grid_of, standings_of
 from tranche.planning.universe import check_order, keys_in
 from tranche.ports import Clock, Engine, PartitionReader, StateReader
-from tranche.service.assets import find_asset, find_made
+from tranche.service.assets import checked_key, find_asset, find_made
 from tranche.service.lineage import read_columns
 from tranche.service.opening import now
 
@@ -257,7 +257,7 @@ def show_target(
     producer = build_graph(project.scripts).producer(table)
     if producer is None:
         # What programs write has whatever keys they gave.
-        return table, partition
+        return table, checked_key(partition)
     if producer.partitioning is None:
         raise NotPartitioned(f"{table} has no partitions", "leave --partition out")
     return table, producer.partitioning.validate(partition)

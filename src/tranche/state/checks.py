@@ -17,10 +17,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from tranche.errors import StateError
 from tranche.model.backfill import Backfill
 from tranche.model.columns import Columns, SchemaVersion
 from tranche.model.data_test import DataTestResult
 from tranche.model.event import Event
+from tranche.model.partitioning_text import shown
 from tranche.model.rows import Rows
 from tranche.model.run import Attempt, Claim, Input, KeyParts, Materialization, Run, StepRecord
 
@@ -337,4 +339,14 @@ def checked_input(given: Input) -> Input:
         partition=checked_key(given.partition),
         materialization=optional_readable(given.materialization),
         snapshot=optional_readable(given.snapshot),
+    )
+
+
+def spoilt(value: object, wanted: str) -> StateError:
+    """
+    >>> print(spoilt("2026-99-99", "a time"))
+    the state has '2026-99-99' where it should have a time; put back a copy of it
+    """
+    return StateError(
+        f"the state has {shown(value)} where it should have {wanted}", "put back a copy of it"
     )

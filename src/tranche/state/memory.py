@@ -54,11 +54,22 @@ class MemoryStore(MemoryTriggers):
             kept = [run for run in latest if status in (None, run.status)]
             return tuple(_copy(run) for run in kept[:limit])
 
-    def runs_of(self, asset: str, *, limit: int, before: str | None = None) -> Sequence[Run]:
+    def runs_of(
+        self,
+        asset: str,
+        *,
+        limit: int,
+        before: str | None = None,
+        status: RunStatus | None = None,
+    ) -> Sequence[Run]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         last = None if before is None else checks.checked_id(before, "run")
         with self._lock:
-            ids = {step.run for step in self._steps.values() if step.asset == asset}
+            ids = {
+                step.run
+                for step in self._steps.values()
+                if step.asset == asset and status in (None, self._runs[step.run].status)
+            }
             wanted = sorted((id for id in ids if last is None or id < last), reverse=True)
             return tuple(_copy(self._runs[id]) for id in wanted[:limit])
 

@@ -67,9 +67,11 @@ def latest_runs(limit: int, before: Run | None, status: RunStatus | None) -> Sel
     return query.where(tuple_(*order) < _bound(order, before.started_at, before.id))
 
 
-def runs_with(asset: str, limit: int, before: str | None) -> Select[Any]:
+def runs_with(asset: str, limit: int, before: str | None, status: RunStatus | None) -> Select[Any]:
     """Runs by a step of theirs. Their ids have the order in which they began."""
     own = select(steps.c.run).distinct().where(steps.c.asset == asset)
+    if status is not None:
+        own = own.join(runs, runs.c.id == steps.c.run).where(runs.c.status == status)
     if before is not None:
         own = own.where(steps.c.run < before)
     latest = own.order_by(steps.c.run.desc()).limit(limit).subquery()

@@ -113,11 +113,18 @@ class SqlReader:
             found = connection.execute(queries.latest_runs(limit, last, status))
             return tuple(Run(**row._asdict()) for row in found)
 
-    def runs_of(self, asset: str, *, limit: int, before: str | None = None) -> Sequence[Run]:
+    def runs_of(
+        self,
+        asset: str,
+        *,
+        limit: int,
+        before: str | None = None,
+        status: RunStatus | None = None,
+    ) -> Sequence[Run]:
         asset, limit = checks.checked_asset(asset), checks.checked_limit(limit)
         last = None if before is None else checks.checked_id(before, "run")
         with self._reading() as connection:
-            found = connection.execute(queries.runs_with(asset, limit, last))
+            found = connection.execute(queries.runs_with(asset, limit, last, status))
             return tuple(Run(**row._asdict()) for row in found)
 
     def steps(self, run: str) -> Sequence[StepRecord]:

@@ -203,4 +203,7 @@ def _state(row: tuple[Any, ...]) -> PartitionState:
 
 
 def moment(text: str) -> datetime:
-    return checks.as_utc(datetime.fromisoformat(text))
+    try:
+        return checks.as_utc(datetime.fromisoformat(text))
+    except (TypeError, ValueError):
+        raise checks.spoilt(text, "a time") from None

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from tranche.state.checks import as_utc
+from tranche.state.checks import as_utc, spoilt
 
 
 class Moment(TypeDecorator[datetime]):
@@ -55,7 +55,10 @@ class Moment(TypeDecorator[datetime]):
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
-        return as_utc(datetime.fromisoformat(value) if isinstance(value, str) else value)
+        try:
+            return as_utc(datetime.fromisoformat(value) if isinstance(value, str) else value)
+        except (ValueError, AttributeError):
+            raise spoilt(value, "a time") from None
 
 
 class Json(TypeDecorator[Any]):
@@ -79,7 +82,10 @@ class Json(TypeDecorator[Any]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         if value is None or dialect.name != "sqlite":
             return value
-        return json.loads(value)
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise spoilt(value, "JSON") from None
 
 
 # PostgreSQL would sort by the database's locale; SQLite and Python sort by code point.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tranche.service.overview import Node, Overview
+from tranche.views.about import keys_view
 from tranche.views.assets import script_view
 from tranche.views.plain import instant
 
@@ -40,4 +41,7 @@ def _node_view(node: Node) -> dict[str, Any]:
         view["partitions"] = dict(node.outcomes)
         view["at"] = instant(node.latest.at) if node.latest is not None else None
         view["run"] = node.latest.run if node.latest is not None else None
+        if node.kind == "script":
+            # It has no page of its own: it is run from where it is drawn.
+            view |= {"arguments": about["arguments"], "keys": keys_view(node.script.partitioning)}
     return view

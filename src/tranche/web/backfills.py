@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from tranche.service import backfilling
 from tranche.service.backfilling import BackfillResult
@@ -12,13 +12,16 @@ from tranche.views.backfills import (
     backfill_result_view,
     backfill_view,
 )
+from tranche.views.plain import as_json
 from tranche.web.asking import BackfillBody
+from tranche.web.kept import Kept
 from tranche.web.served import PREFIX, Id, Json, Limit, Served
 
 
 def routes(served: Served) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["backfills"])
     read, run = [served.needs("read")], [served.needs("run")]
+    kept = Kept[bytes]()
 
     @router.get("/backfills", dependencies=read, summary="The latest backfills first")
     def backfills(limit: Limit = 50) -> Json:
@@ -44,10 +47,16 @@ def routes(served: Served) -> APIRouter:
         return Json(view | {"plan": backfill_plan_view(planned)}, 202)
 
     @router.get("/backfills/{id}", dependencies=read, summary="A backfill, and its keys")
-    def one(id: Id) -> Json:
-        found = backfilling.find(served.store, id)
-        how = backfilling.how_it_stands(found, served.store)
-        return Json(backfill_keys_view(found, how, backfilling.progress_of(found, served.store)))
+    def one(id: Id) -> Response:
+        def told() -> bytes:
+            found = backfilling.find(served.store, id)
+            how = backfilling.how_it_stands(found, served.store)
+            keys = backfilling.progress_of(found, served.store)
+            return as_json(backfill_keys_view(found, how, keys)).encode()
+
+        # Many pages follow one, and it may have a hundred thousand keys.
+        body = kept.get((id, served.store.backfill_status(id)), told)
+        return Response(body, media_type=Json.media_type)
 
     @router.post("/backfills/{id}/cancel", status_code=202, dependencies=run, summary="End it")
     def cancel(id: Id) -> Json:

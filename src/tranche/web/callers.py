@@ -63,10 +63,15 @@ class Callers:
             "this token is not known, or holds no more", "'tranche token create' makes one"
         )
 
+    @property
+    def knows_tokens(self) -> bool:
+        """Whether tokens need not be read for whoever calls now."""
+        return time.monotonic() - self._read_at < _KEPT
+
     def known(self) -> Sequence[Token]:
         """All tokens, also those that were ended: once there was one, callers need one."""
         with self._lock:
-            if time.monotonic() - self._read_at >= _KEPT:
+            if not self.knows_tokens:
                 self._known = self.state.tokens()
                 self._read_at = time.monotonic()
             return self._known

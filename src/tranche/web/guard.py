@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +18,14 @@ MOST_BYTES = 1_048_576
 """How large the body of a request is at most."""
 
 
+_HEADERS = {
+    # An answer is for whoever asked: no page of others takes it in, and nobody keeps it.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
 _NUMBER = re.compile(r"[0-9]{1,18}")
 # Readers of addresses find a name in much that is none, and what they find differs.
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::[0-9]{1,5})?", re.ASCII)
@@ -109,8 +117,11 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and not self._is_ours(origin, host):
             return f"requests from pages of {origin!r} are not answered"
-        if headers.get("sec-fetch-site") == "cross-site" and method not in ("GET", "HEAD"):
-            return "requests that pages of others make are not answered"
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            # A link may lead here; what a page takes in has us work for it, and says we are here.
+            seen = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+            if method not in ("GET", "HEAD") or seen != ("navigate", "document"):
+                return "requests that pages of others make are not answered"
         return None
 
     def _is_ours(self, origin: str, host: str) -> bool:
@@ -138,6 +149,10 @@ class Guard:
         async def noted(message: Message) -> None:
             nonlocal answered
             answered = True
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, counted, noted)
@@ -149,7 +164,7 @@ async def _refuse(
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
         return
-    answer = JSONResponse({"error": {"kind": kind, "message": message}}, status)
+    answer = JSONResponse({"error": {"kind": kind, "message": message}}, status, _HEADERS)
     await answer(scope, receive, send)
 
 

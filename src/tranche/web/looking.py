@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query
 
 from tranche import service
-from tranche.errors import UnknownTarget
+from tranche.errors import PartitioningError, ResolutionError, UnknownTarget, UsageError
 from tranche.model.plan import Request
 from tranche.model.wanted import Wanted, read_filter, read_order
 from tranche.service.about import about, key_log, schedules, tested_keys
@@ -24,39 +23,21 @@ from tranche.views.grid import grid_view
 from tranche.views.lineage import map_view
 from tranche.views.overview import overview_view
 from tranche.views.rows import LONGEST, rows_view
+from tranche.web.kept import Kept
 from tranche.web.served import PREFIX, Json, Limit, Served
 
 Asset = Annotated[str, Query(description="An asset's address, or its table or script.")]
 Partition = Annotated[str | None, Query(description="A key; none of an asset without any.")]
 _KEPT = 1.0
 """Seconds for which an overview holds at least: many pages may ask for it at once."""
-_TIMES = 10
-"""It holds so many times as long as it took, so that pages of a large project leave a server time
-for its runs."""
-
-
-@dataclass(slots=True)
-class _Kept:
-    """The latest overview, made once for all who ask at about the same time."""
-
-    served: Served
-    view: dict[str, Any] = field(default_factory=dict)
-    until: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self) -> dict[str, Any]:
-        with self.lock:
-            began = time.monotonic()
-            if began >= self.until:
-                self.view = overview_view(overview(self.served.project, self.served.store))
-                now = time.monotonic()
-                self.until = now + max(_KEPT, _TIMES * (now - began))
-            return self.view
+AT_ONCE = 3
+"""How many look at tables at once, in threads beside those of other requests: Spark takes its time,
+and who waits for it keeps nobody from what the state knows."""
 
 
 def routes(served: Served) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["pages"], dependencies=[served.needs("read")])
-    kept = _Kept(served)
+    kept, tables = Kept[tuple[int, dict[str, Any]]](least=_KEPT), CapacityLimiter(AT_ONCE)
 
     @router.get("/overview", summary="Each asset with how it stands, and where it is drawn")
     def look() -> Json:
@@ -65,7 +46,15 @@ def routes(served: Served) -> APIRouter:
             {"place": str(fault.place), "message": fault.what, "remedy": fault.remedy}
             for fault in project.faults
         ]
-        return Json(kept.get() | {"faults": faults})
+
+        def told() -> tuple[int, dict[str, Any]]:
+            return served.server.feed.number, overview_view(overview(project, served.store))
+
+        number, view = kept.get("overview", told)
+        # Something has happened since: whoever waits for it asks again when it is made anew.
+        is_old = number != served.server.feed.number
+        again_in = round(kept.left("overview"), 2) if is_old else None
+        return Json(view | {"again_in": again_in, "faults": faults})
 
     @router.get("/asset", summary="One asset: who makes it, and how it stands")
     def one(asset: Asset) -> Json:
@@ -98,7 +87,7 @@ def routes(served: Served) -> APIRouter:
         return Json(key_view(name, partition, state, tuple(log)))
 
     @router.get("/rows", summary="The first rows of a table, or of a slice of it")
-    def rows(
+    async def rows(
         asset: Asset,
         partition: Partition = None,
         snapshot: Annotated[
@@ -118,23 +107,30 @@ def routes(served: Served) -> APIRouter:
             order=tuple(map(read_order, order or ())),
             longest=LONGEST,
         )
-        table, preview = service.show(
-            served.project,
-            served.server.engine,
-            asset,
-            partition,
-            limit=limit,
-            snapshot=snapshot,
-            wanted=wanted,
-            state=served.store,
-        )
-        view = preview_view(table, partition, preview, ())
-        return Json(view | rows_view(preview.rows))
+
+        def look() -> Json:
+            table, preview = service.show(
+                served.project,
+                served.server.engine,
+                asset,
+                partition,
+                limit=limit,
+                snapshot=snapshot,
+                wanted=wanted,
+                state=served.store,
+            )
+            view = preview_view(table, partition, preview, ())
+            return Json(view | rows_view(preview.rows))
+
+        return await run_sync(look, limiter=tables)
 
     @router.get("/snapshots", summary="What readers of a table saw, the latest first")
-    def snapshots(asset: Asset, limit: Limit = 50) -> Json:
-        found = service.snapshots(served.project, served.server.engine, asset, limit=limit)
-        return Json(snapshots_view(*found))
+    async def snapshots(asset: Asset, limit: Limit = 50) -> Json:
+        def look() -> Json:
+            found = service.snapshots(served.project, served.server.engine, asset, limit=limit)
+            return Json(snapshots_view(*found))
+
+        return await run_sync(look, limiter=tables)
 
     @router.get("/columns", summary="The versions of an asset's columns")
     def columns(asset: Asset, limit: Limit = 20) -> Json:
@@ -176,9 +172,18 @@ def routes(served: Served) -> APIRouter:
         view = listing_view(listing(served.project, script))
         clock = served.server.clock
         request = Request(target=script.name, fire_time=clock(), partition=partition)
-        explained = explanation_view(
-            service.explain(served.project, request, served.store, clock=clock)
-        )
+        try:
+            explained = explanation_view(
+                service.explain(served.project, request, served.store, clock=clock)
+            )
+        except (UsageError, ResolutionError, PartitioningError) as error:
+            # It may take a key or arguments that nobody has given; the script is the same without.
+            explained = {
+                "verdict": "fail",
+                "reason": str(error),
+                "kind": type(error).__name__,
+                "statements": [],
+            }
         for statement in explained["statements"]:
             statement["lines"] = [
                 [list(piece) for piece in line] for line in coloured(statement["text"], "sql")

@@ -16,8 +16,6 @@ _HEADERS = {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
         " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
 PAGES = (

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
 from tranche import service
 from tranche.errors import UnknownTarget, UsageError
-from tranche.model.run import Run, RunStatus
+from tranche.model.run import Attempt, Run, RunStatus
 from tranche.views.runs import plan_view, recorded_run_view, recorded_step_view
 from tranche.web.asking import RunBody
 from tranche.web.served import PREFIX, Id, Json, Limit, Served
+
+_REASONS = 3
+"""Why keys of a step failed: so many reasons are told."""
 
 
 def routes(served: Served) -> APIRouter:
@@ -29,13 +33,11 @@ def routes(served: Served) -> APIRouter:
             str | None, Query(description="Only those with a step that makes it.")
         ] = None,
     ) -> Json:
-        if asset is not None and status is not None:
-            raise UsageError("runs are found by a status or by an asset", "give one of them")
         if asset is None:
             found = served.store.runs(limit=limit + 1, before=before, status=status)
         else:
             name = str(service.find_made(served.project, asset, served.store))
-            found = served.store.runs_of(name, limit=limit + 1, before=before)
+            found = served.store.runs_of(name, limit=limit + 1, before=before, status=status)
         page = found[:limit]
         more = len(found) > limit
         return Json(
@@ -98,7 +100,22 @@ def find_run(served: Served, id: str) -> Run:
 
 def run_with_steps(served: Served, run: Run) -> dict[str, Any]:
     steps = [recorded_step_view(step) for step in served.store.steps(run.id)]
+    broken = [step for step in steps if step["status"] == "failed" and step["keys"] > 1]
+    if broken:
+        errors = _errors(served.store.attempts(run.id))
+        for step in broken:
+            step["errors"] = errors.get(step["position"], [])
     return recorded_run_view(run) | {"steps": steps}
+
+
+def _errors(attempts: Sequence[Attempt]) -> dict[int, list[str]]:
+    """Why attempts at the keys of each step failed, each reason once, and not too many."""
+    found: dict[int, list[str]] = {}
+    for attempt in attempts:
+        reasons = found.setdefault(attempt.position, [])
+        if attempt.error and attempt.error not in reasons and len(reasons) < _REASONS:
+            reasons.append(attempt.error)
+    return found
 
 
 def _check_like(body: RunBody) -> None:

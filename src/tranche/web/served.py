@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
@@ -21,7 +23,6 @@ from tranche.views.plain import as_json
 from tranche.web.callers import Callers
 
 PREFIX = "/api"
-COOKIE = "tranche_token"
 Id = Annotated[str, StringConstraints(max_length=100, pattern=r"^[\w.:-]+$")]
 """What runs, backfills and events are called."""
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
@@ -40,6 +41,8 @@ class Served:
 
     server: Server
     callers: Callers
+    checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """Lets one at a time read tokens, for all who wait for them."""
 
     @property
     def project(self) -> Project:
@@ -56,8 +59,13 @@ class Served:
     def needs(self, role: Role) -> Any:
         """A dependency of routes that takes a role."""
 
-        def check(request: Request) -> None:
-            self.callers.check(shown_token(request), role)
+        async def check(request: Request) -> None:
+            token = shown_token(request)
+            if self.callers.knows_tokens:
+                self.callers.check(token, role)
+            else:
+                # Whoever asks for little does not wait until those who ask for much have got it.
+                await run_sync(self.callers.check, token, role, limiter=self.checks)
 
         return Depends(check)
 
@@ -69,8 +77,15 @@ def shown_token(request: Request) -> str | None:
     to, and which the cookie itself is made for.
     """
     header = request.headers.get("authorization")
-    kept = request.cookies.get(COOKIE)
+    kept = request.cookies.get(cookie_of(request))
     return header if header is not None or kept is None else f"Bearer {kept}"
+
+
+def cookie_of(request: Request) -> str:
+    """What the cookie with the token is called: servers at other ports of a machine get it too, and
+    have their own."""
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"tranche_token_{port}" if port.isdigit() else "tranche_token"
 
 
 def cursor(*parts: str | None) -> str:

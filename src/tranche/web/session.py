@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tranche.web.served import COOKIE, PREFIX, Json, Served
+from tranche.web.served import PREFIX, Json, Served, cookie_of
 
 _YEAR = 365 * 24 * 3600
 
@@ -27,27 +27,30 @@ def routes(served: Served) -> APIRouter:
     @router.get("/session", summary="Who one is, and what one may do")
     def who(request: Request) -> Json:
         role = served.role(request)
-        return Json(_about(served) | {"role": role, "signed_in": COOKIE in request.cookies})
+        return Json(
+            _about(served) | {"role": role, "signed_in": cookie_of(request) in request.cookies}
+        )
 
     @router.post("/session", summary="Sign in with a token")
     def sign_in(body: TokenBody, request: Request, response: Response) -> Json:
         role = served.callers.role(f"Bearer {body.token.strip()}")
         answer = Json(_about(served) | {"role": role, "signed_in": True})
         answer.set_cookie(
-            COOKIE,
+            cookie_of(request),
             body.token.strip(),
             max_age=_YEAR,
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            # Where something before us speaks https, only the browser tells.
+            secure="https" in (request.url.scheme, request.headers.get("origin", "").split(":")[0]),
             path="/",
         )
         return answer
 
     @router.delete("/session", summary="Sign out")
-    def sign_out() -> Json:
+    def sign_out(request: Request) -> Json:
         answer = Json({"signed_in": False})
-        answer.delete_cookie(COOKIE, httponly=True, samesite="strict", path="/")
+        answer.delete_cookie(cookie_of(request), httponly=True, samesite="strict", path="/")
         return answer
 
     @router.get(

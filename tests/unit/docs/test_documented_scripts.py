@@ -7,7 +7,6 @@ import doctest
 import pytest
 from pages import DOCS, ROOT, Block, blocks
 
-from tranche.planning.available import not_built_yet
 from tranche.script.lakes import Lakes
 from tranche.script.python import read_python_script
 from tranche.script.read import ScriptRead
@@ -20,7 +19,6 @@ NAMES = [
 ]
 LAKES = Lakes(frozenset({"main"}), "main")
 _FAULTS = "faults\n"
-_NOT_YET = "not yet: "
 SCRIPTS = [
     block
     for name in NAMES
@@ -48,17 +46,6 @@ def test_a_script_has_the_faults_that_are_announced(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=str)
-def test_a_script_runs_unless_it_is_marked(block: Block) -> None:
-    script = read(block).script
-    if script is None:
-        return
-    expected = None
-    if block.remark is not None and block.remark.startswith(_NOT_YET):
-        expected = block.remark.removeprefix(_NOT_YET)
-    assert not_built_yet(script) == expected
-
-
-@pytest.mark.parametrize("block", SCRIPTS, ids=str)
 def test_a_good_script_gives_no_warnings(block: Block) -> None:
     script = read(block).script
     assert script is None or script.warnings == ()
@@ -78,7 +65,6 @@ def test_python_scripts_are_sound(block: Block) -> None:
     assert [str(fault) for fault in found.faults] == []
     assert found.script is not None
     assert found.script.warnings == ()
-    assert not_built_yet(found.script) is None
 
 
 @pytest.mark.parametrize("block", [b for name in NAMES for b in blocks(name, "pycon")], ids=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -119,3 +120,23 @@ def test_instants_count_from_year_1_and_drop_fractions() -> None:
 def test_a_naive_datetime_is_no_instant() -> None:
     with pytest.raises(ValueError, match="has no time zone; give an aware datetime"):
         to_instant(datetime(2026, 5, 1))
+
+
+@pytest.mark.parametrize(
+    "name", ["Europe/Paris", "Australia/Lord_Howe", "Africa/Casablanca", "America/Sao_Paulo", "UTC"]
+)
+def test_offsets_far_away_are_those_of_the_zone(name: str) -> None:
+    zone = ZoneInfo(name)
+    for year in (2, 1582, 1799, 1800, 1801, 2399, 2400, 2401, 2799, 2800, 2803, 9998):
+        for begin, end, offset in segments(name, utc(year, 1, 1), utc(year + 1, 1, 1)):
+            for instant in (begin, (begin + end) // 2, end - 1):
+                moment = datetime.min.replace(tzinfo=UTC) + timedelta(seconds=instant)
+                assert moment.astimezone(zone).utcoffset() == timedelta(seconds=offset), moment
+
+
+@pytest.mark.parametrize("name", ["America/Sao_Paulo", "Australia/Lord_Howe"])
+def test_all_there_is_takes_no_looking_at_each_day(name: str) -> None:
+    # Somebody writes 9999-12-31 for an end, or asks a server for it.
+    began = time.process_time()
+    assert segments(name, utc(1, 1, 3), END)
+    assert time.process_time() - began < 4

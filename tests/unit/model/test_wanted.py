@@ -76,3 +76,19 @@ def test_columns_by_their_names() -> None:
 def test_values_that_a_column_cannot_be_compared_with(kind: Kind, text: str) -> None:
     with pytest.raises(FilterRejected, match="the_column"):
         value_of(RowFilter("the_column", "=", text), kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("number", "sNaN"),
+        ("number", "1e999999999"),
+        ("number", "-1e-999999999"),
+        ("number", "9" * 5_000),
+        ("time", "0001-01-01T00:00:00+14:00"),
+        ("time", "9999-12-31T23:59:59-14:00"),
+    ],
+)
+def test_values_that_nothing_could_compute_with(kind: Kind, value: str) -> None:
+    with pytest.raises(FilterRejected, match="cannot be compared with a"):
+        value_of(RowFilter("a", "<", value), kind)

@@ -19,6 +19,7 @@ class Post:
         self.taken: list[str] = []
         self.noted: list[str] = []
         self.closed: list[float] = []
+        self.arrives = True
 
     def deliver(self, value: str, *, resting: bool) -> int:
         if resting:
@@ -31,8 +32,9 @@ class Post:
         self.taken.append(value)
         return 1
 
-    def close(self, timeout: float) -> None:
+    def close(self, timeout: float) -> bool:
         self.closed.append(timeout)
+        return self.arrives
 
 
 def refuse(_: str) -> None:
@@ -171,3 +173,9 @@ def test_ctrl_c_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def void(_: object) -> None:
     """Nothing, of whatever it is given."""
+
+
+def test_what_was_taken_and_did_not_arrive_is_said() -> None:
+    post = Post()
+    post.arrives = False
+    assert sent(post, "ab")[0] == ["events of OpenLineage may not have arrived"]

@@ -410,3 +410,20 @@ def test_a_process_ends_although_nobody_answers(project: Project) -> None:
     assert (out, code) == ("succeeded [] True", 0)
     assert "10 events of OpenLineage could not be sent" in err
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_transport_that_sends_in_the_background_tells_what_it_lost(
+    project: Project, listens: bool
+) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        if listens:
+            deaf.listen()
+        toml = http(f"http://127.0.0.1:{deaf.getsockname()[1]}").replace("'http'", "'async_http'")
+        Path(project.settings.root, "tranche.toml").write_text(toml.replace("${OL_API_KEY}", "key"))
+        began = time.monotonic()
+        out, err, code = probed(project.settings.root)
+    assert (out, code) == ("succeeded [] True", 0)
+    assert err.splitlines()[-1] == "events of OpenLineage may not have arrived"
+    assert time.monotonic() - began < 30

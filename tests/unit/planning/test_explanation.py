@@ -73,12 +73,6 @@ def test_what_would_not_run_has_no_statements() -> None:
     found = explained({"a": 'partitioned daily start="2027-01-01"; materialize lake://main/a'}, "a")
     assert (found.step.verdict, found.statements, found.warnings) == ("skip", (), ())
     assert "it starts at 2027-01-01" in str(found.step.reason)
-    later = explained(
-        {"a": "partitioned daily; dialect duckdb; materialize lake://main/a"},
-        "a",
-        partition="2026-05-01",
-    )
-    assert (later.step.verdict, later.statements) == ("fail", ())
 
 
 def test_the_current_rows_of_a_history_are_read_from_it() -> None:

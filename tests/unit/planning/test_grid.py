@@ -53,6 +53,16 @@ def test_each_key_stands_somewhere() -> None:
     ]
 
 
+def test_keys_that_a_backfill_has_ended_stand_as_they_ended_while_it_goes_on() -> None:
+    store = Ledger()
+    store.ended("back", "2026-11-03", finished_at=NOW.replace(hour=8))
+    store.backfilling("b1", "back", "2026-11-01", "2026-11-02", "2026-11-03", run="r-b1")
+    store.ended("back", "2026-11-01")
+    store.ended("back", "2026-11-02", "failed")
+    found = grid(store, end="2026-11-03")
+    assert [cell.standing for cell in found.cells] == ["succeeded", "failed", "running"]
+
+
 def test_a_key_that_was_built_before_all_was_there() -> None:
     store = Ledger()
     store.ended("back", "2026-11-01")

@@ -358,17 +358,6 @@ def test_a_declared_partition_is_the_key(plan: PlanFor) -> None:
     assert plan({"a": "$partition (string)"}, "a", arguments={"partition": "x"}).steps[0].arguments
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("dialect duckdb", "scripts in the dialect duckdb cannot be run yet"),
-    ],
-)  # fmt: skip
-def test_what_is_not_built_yet_says_so(text: str, reason: str, plan: PlanFor) -> None:
-    [step] = plan({"a": text}, "a").steps
-    assert (step.verdict, step.reason) == ("fail", f"pipelines/a.sql: {reason}")
-
-
 LOOKING_BACK = {
     "a": 'partitioned daily start="2026-05-15" lookback=2; materialize lake://main/a',
     "b": "on lake://main/a; partitioned daily; materialize lake://main/b",

@@ -67,6 +67,14 @@ def test_every_setting_has_a_default() -> None:
     assert settings("").storage == Storage("/work/shop", "/work/shop/.tranche/storage")
 
 
+def test_the_dialect_of_scripts() -> None:
+    assert settings("").dialect == "spark"
+    assert settings('[project]\ndialect = "duckdb"').dialect == "duckdb"
+    with pytest.raises(ConfigError) as caught:
+        settings('[project]\ndialect = "oracle"')
+    assert str(caught.value) == ("tranche.toml:2: project.dialect is 'oracle'; use spark or duckdb")
+
+
 def test_every_setting_is_read() -> None:
     found = settings(FULL)
     assert found.name == "shop"
@@ -213,6 +221,11 @@ def test_relative_paths_start_at_the_project(warehouse: str, expected: str) -> N
         ("[lakes.'a b']", "tranche.toml:1: 'a b' cannot be the name of a lake; use letters, digits and underscores, and no name of Spark's own"),
         ("[lakes.a]\ncatalog = 'rest'", "tranche.toml:2: the catalog of lakes.a is no table of texts; write catalog = { type = \"rest\", uri = \"…\" }"),
         ("[lakes.a]\ncatalog = { type = 'zoo' }", "tranche.toml:2: unknown type 'zoo' of the catalog of lakes.a; use rest, hive, glue, jdbc, or leave catalog out for the embedded one"),
+        ("[lakes.a]\nformat = 'ducklake'\nwarehouse = 'x'", "tranche.toml:3: lakes.a is a DuckLake, whose files lie where data says; write data = … instead of warehouse"),
+        ("[lakes.a]\nformat = 'ducklake'\ndata = 's3://b/x'", "tranche.toml:3: lakes.a.data is 's3://b/x', and DuckDB reaches no bucket here"),
+        ("[lakes.a]\nformat = 'ducklake'\ncatalog = 'mysql:x'", "tranche.toml:3: lakes.a.catalog is no catalog of a DuckLake; write it as \"sqlite:lake.db\""),
+        ("[lakes.a]\nformat = 'ducklake'\npartition_column = 'a b'", "tranche.toml:3: lakes.a.partition_column is 'a b'; give the name of a column"),
+        ("[lakes.a]\ndata = 'x'", "tranche.toml:2: lakes.a.data is for lakes of the format ducklake, and lakes.a is of iceberg"),
         ("targets = 5", "tranche.toml:1: targets is no table; write [targets.<name>.<table>]"),
         ("[targets.dev.project]\nname = 'x'", "tranche.toml:1: unknown setting 'targets.dev.project'; use state, spark, storage, openlineage, lakes"),
         ("[targets.dev.state]\nulr = 'x'", "tranche.toml:2: unknown setting 'targets.dev.state.ulr'; did you mean 'url'?"),
@@ -273,3 +286,15 @@ def test_a_project_is_found_from_below(mark: str, tmp_path: Path) -> None:
         ProjectNotFound, match=r"no project in .* or above it; go into one, or make"
     ):
         find_root(tmp_path)
+
+
+def test_a_ducklake_has_a_catalog_and_a_folder() -> None:
+    lake = settings("[lakes.a]\nformat = 'ducklake'").lakes["a"]
+    assert lake.database == f"sqlite:{ROOT}/.tranche/warehouse/a.ducklake"
+    assert (lake.warehouse, lake.data_named) == (f"{ROOT}/.tranche/warehouse/a", False)
+    text = "[lakes.a]\nformat = 'ducklake'\ncatalog = 'duckdb:x.db'\ndata = 'file:///d'"
+    other = settings(f"{text}\npartition_column = '_wm_partition'").lakes["a"]
+    assert (other.database, other.warehouse) == (f"duckdb:{ROOT}/x.db", "/d")
+    assert other.data_named and other.partition_column == "_wm_partition"
+    secret = settings("[lakes.a]\nformat = 'ducklake'\ncatalog = 'postgres:password=hunter22'")
+    assert "hunter22" in secret.secrets and "hunter22" not in repr(secret)

@@ -140,6 +140,17 @@ def test_what_cannot_be_asked_together_is_asked_one_by_one() -> None:
     assert result.warnings == ("lake://main/a goes key by key: it rolls dice",)
 
 
+def test_one_by_one_it_stops_between_keys() -> None:
+    engine = Breaking(lambda s: RangeRefused("it rolls dice") if s.is_range else None)
+    bench = Bench(CHAIN)
+    asked = BackfillRequest(target="a", at=START, keys=DAYS, only=True)
+    planned = plan_backfill(bench.project, asked, bench.store, lambda _: None)
+    after_two = {"stop": lambda: len(engine.tried) == 3}
+    result = run_plan(planned.plan, engine, bench.store, bench.clock, **after_two)
+    assert result.status == "cancelled"
+    assert told(result) == {"succeeded": list(DAYS[:2]), "cancelled": list(DAYS[2:])}
+
+
 def test_an_engine_that_died_starts_anew_with_less() -> None:
     engine = Breaking(lambda s: EngineUnavailable("gone") if len(s.slice) > 2 else None)
     result, _ = filled(engine)

@@ -1,7 +1,8 @@
 """Golden files: a script, then what it must become.
 
 `tests/cases/bind/*.sql` end with the statements that Spark gets and the values beside them,
-`tests/cases/faults/*.sql` with the messages of `tranche check`.
+`tests/cases/faults/*.sql` with the messages of `tranche check`. Those in
+`tests/cases/duckdb/becomes` are written in DuckDB's SQL.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def outcome(text: str, name: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-@pytest.mark.parametrize("file", [*files("bind"), *files("faults")], ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", [*files("bind"), *files("faults"), *files("duckdb/becomes")], ids=lambda file: file.stem
+)
 def test_a_script_becomes(file: Path) -> None:
     text, becomes, expected = file.read_text(encoding="utf-8").partition(BECOMES)
     assert becomes

@@ -31,6 +31,14 @@ _OF_ANOTHER_ROW = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValu
 _NAMING = (exp.Dot, exp.Func, exp.Kwarg, exp.PropertyEQ)
 """What looks like an operator in the tree and is none."""
 _PICKED = (exp.ArgMax, exp.ArgMin)
+_UNTOLD = {
+    "identifier": "which column IDENTIFIER names is not known",
+    **dict.fromkeys(
+        ("input_file_name", "input_file_block_start", "input_file_block_length"),
+        "in which files rows lie follows from all columns",
+    ),
+}
+"""Functions that depend on more than they are given."""
 
 
 def value_of(tracer: Tracer, node: exp.Expr | None, scope: Scope) -> Value:
@@ -263,6 +271,8 @@ def _subquery(tracer: Tracer, query: exp.Query, scope: Scope) -> Value:
 
 
 def _function(tracer: Tracer, node: exp.Func, scope: Scope) -> Value:
+    if isinstance(node, exp.Anonymous) and (untold := _UNTOLD.get(str(node.this).lower())):
+        return Value(unknown=frozenset({Unknown(untold, tracer.line(node))}))
     if is_aggregate(node) and scope.below is not None:
         scope = scope.below
     if isinstance(node, _PICKED):

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from tranche.script.lineage.tracer import Tracer
 
 _GENERATORS = (exp.Explode, exp.Posexplode, exp.Inline, exp.Stack, exp.UDTF)
+_MAPS = (exp.VarMap, exp.Map, exp.StarMap)
+_ARRAYS = (
+    *(exp.Array, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.ArrayDistinct, exp.ArrayFilter),
+    *(exp.ArraySort, exp.Flatten, exp.GenerateSeries, exp.MapKeys, exp.RegexpSplit, exp.Split),
+    exp.Transform,
+)
 _BY_NAME = ("inline_outer", "json_tuple", "variant_explode", "variant_explode_outer")
 
 
@@ -43,8 +49,28 @@ def generated(tracer: Tracer, node: exp.Expr, names: Sequence[str], scope: Scope
     """What a function returns as rows. What it is given has a say in how many there are."""
     given = [tracer.value(each, scope) for each in _arguments(node)]
     whole = merged(given)
-    items = tuple(_named(_columns(node, given, len(names)), names, made(whole)))
+    wanted = len(names) or _width(tracer, node, given)
+    items = tuple(_named(_columns(node, given, wanted), names, made(whole)))
     return Relation(items, influences(whole, "unnest"), whole.unknown)
+
+
+def _width(tracer: Tracer, node: exp.Expr, given: Sequence[Value]) -> int:
+    """How many columns there are of what is taken apart; 0 if it may be an array or a map."""
+    if not isinstance(node, exp.Explode) or not given:
+        return 0
+    taken = node.this.unnest()
+    place = given[0].place if isinstance(taken, exp.Column) else None
+    if isinstance(taken, _MAPS):
+        kind = "map"
+    elif isinstance(taken, _ARRAYS):
+        kind = "array"
+    elif place is not None and not place.path:
+        captured = tracer.columns_of(place.asset) or ()
+        kind = next((type_ for name, type_ in captured if name == place.column), "").lower()
+    else:
+        return 0
+    elements = 2 if kind.startswith("map") else 1 if kind.startswith("array") else 0
+    return elements + isinstance(node, exp.Posexplode) if elements else 0
 
 
 def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -88,6 +114,8 @@ def _called(node: exp.Expr, name: str) -> bool:
 
 def _elements(value: Value, wanted: int) -> list[Item]:
     """The elements of an array, or the keys and values of a map."""
+    if wanted < 1:
+        return [Rest(value=made(value))]
     if wanted == 2:
         return [Column("key", made(value)), Column("value", element(value))]
     return [Column("col", element(value))]

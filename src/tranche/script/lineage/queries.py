@@ -181,6 +181,9 @@ def _projected(
 
 def _name(node: exp.Expr) -> str:
     """What a column is called; an expression without a name, nearly as Spark calls it."""
+    inner = node.this if isinstance(node, exp.Cast | exp.Paren) else None
+    if isinstance(inner, exp.Column) and len(inner.parts) == 1:
+        return inner.name
     if isinstance(node, exp.Alias | exp.Column | exp.Dot | exp.Bracket) and node.output_name:
         return node.output_name
     text = node.sql("spark", normalize_functions="lower")

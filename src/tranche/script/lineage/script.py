@@ -25,6 +25,8 @@ _NAMED = (
     *(exp.Pivot, exp.DeclareItem, exp.Slice, exp.DataType, exp.In, exp.Tuple),
 )
 """What a name can be part of that is no column by itself."""
+_MISLEADING = ("doublequotedidentifiers", "quotedregexcolumnnames")
+"""Parts of settings by which what stands in quotes means something else."""
 _ODD = Unknown("the SELECT has a form whose columns cannot be traced")
 _DEEP = Unknown("the script is nested too deeply for its columns to be traced")
 
@@ -104,6 +106,7 @@ def _set_up(tracer: Tracer, item: Read) -> Iterator[Unknown]:
             tracer.views[_view_name(tree)] = found.renamed(names) if names else found
             _mark_target(tracer, tree)
         case exp.Create(kind="VIEW"):
+            tracer.views.pop(_view_name(tree), None)
             _mark_target(tracer, tree)
         case exp.Declare():
             for declared in tree.expressions:
@@ -113,8 +116,14 @@ def _set_up(tracer: Tracer, item: Read) -> Iterator[Unknown]:
                 for name in declared.this if isinstance(declared.this, list) else [declared.this]:
                     tracer.variables[name.name.lower()] = value
         case exp.Set():
+            # Of several variables that are set at once, only the first is told to be one.
+            sets_variables = _sets_variables(tree)
             for each in tree.expressions:
-                _set(tracer, each)
+                _set(tracer, each, variable=sets_variables)
+            if any(name in tree.sql("spark").lower() for name in _MISLEADING):
+                yield Unknown("by this setting texts are names of columns", statement.line)
+        case exp.Command() if str(tree.this).upper() == "SET":
+            yield Unknown("what the statement sets is not known", statement.line)
         case _ if any(statement.tables()) or any(statement.files()):
             yield Unknown("what the statement does with what it reads is not known", statement.line)
 
@@ -132,16 +141,21 @@ def _mark_target(tracer: Tracer, tree: exp.Expr) -> None:
     tracer.visited |= {id(node) for node in tree.this.find_all(exp.Table)}
 
 
-def _set(tracer: Tracer, node: exp.Expr) -> None:
-    """`SET VAR x = …`; settings have nothing to do with columns."""
+def _sets_variables(tree: exp.Set) -> bool:
+    return any(each.args.get("kind") == "VARIABLE" for each in tree.expressions)
+
+
+def _set(tracer: Tracer, node: exp.Expr, *, variable: bool) -> None:
+    """`SET VAR x = …` or `SET VAR (x, y) = …`; settings have nothing to do with columns."""
     pair = node.this
-    if node.args.get("kind") != "VARIABLE" or not isinstance(pair, exp.EQ):
+    if not variable or not isinstance(pair, exp.EQ):
         tracer.visited |= {id(column) for column in node.find_all(exp.Column)}
         return
-    target = pair.this
-    tracer.visited |= {id(column) for column in target.find_all(exp.Column)}
+    targets = list(pair.this.find_all(exp.Column))
+    tracer.visited |= set(map(id, targets))
     value = tracer.value(pair.expression, Scope())
-    tracer.variables[target.name.lower()] = value
+    for target in targets:
+        tracer.variables[target.name.lower()] = value
 
 
 def _is_traced(item: Read) -> bool:
@@ -152,7 +166,7 @@ def _is_traced(item: Read) -> bool:
         case exp.Create(kind="VIEW"):
             return isinstance(item.tree.expression, exp.Query)
         case exp.Set():
-            return any(each.args.get("kind") == "VARIABLE" for each in item.tree.expressions)
+            return _sets_variables(item.tree)
     return False
 
 

@@ -44,13 +44,14 @@ export async function backfillPage(content, here) {
   here.title(`Backfill ${id}`);
   const head = h("div"), place = h("div"), table = h("div");
   show(content, head, place, table);
-  let view = null, going = true;
+  let view, going = true;
   async function load() {
     const found = await get(`backfills/${encodeURIComponent(id)}`);
     going = GOING.includes(found.status);
     header(found);
-    view ??= await drawn(found);
-    view?.mark(found.partitions);
+    if (view === undefined) view = await drawn(found);
+    if (view) view.mark(found.partitions);
+    else if (found.partitions.length) show(place, named(found));
     const failed = found.partitions.filter((key) => key.status === "failed");
     show(table, failed.length ? [h("h2", {}, "Failed"), h("ul", {}, failed.slice(0, LISTED).map((key) => h("li", {},
       h("a", { href: `${assetPath(found.asset, "partitions")}&key=${encodeURIComponent(key.partition)}` }, key.partition)))),
@@ -60,13 +61,23 @@ export async function backfillPage(content, here) {
     const { bar, said, done, failed, all } = progressOf(found);
     const resume = () => post(`backfills/${id}/resume`).then(() => { note("It goes on."); return load(); }).catch((error) => note(error.message, "error"));
     const acts = !may("run") ? null : going ? cancelButton(id, load)
-      : done < all ? h("button", { class: "primary", onclick: resume }, failed ? "Retry failed" : "Resume") : null;
+      : found.status !== "succeeded" ? h("button", { class: "primary", onclick: resume }, failed || found.status === "failed" ? "Retry failed" : "Resume") : null;
+    const follows = found.status === "failed" && done === all ? " What is made of them has failed: its run says where." : "";
     show(head,
       h("div", { class: "row spread" }, h("h1", {}, "Backfill of ", assetLink(found.asset), " ", badge(found.status)), h("div", { class: "row" }, acts)),
-      h("p", {}, said, ". Began ", moment(found.created_at), found.run ? [", run ", runLink(found.run)] : null), bar);
+      h("p", {}, said, ".", follows, " Began ", moment(found.created_at), found.run ? [", run ", runLink(found.run)] : null), bar);
+  }
+  /** Keys that have no calendar, one beside the other. */
+  function named(found) {
+    const more = found.partitions.length - LISTED;
+    return h("div", { class: "legend", role: "region", "aria-label": "Partitions" }, found.partitions.slice(0, LISTED).map((key) =>
+      h("a", { href: `${assetPath(found.asset, "partitions")}&key=${encodeURIComponent(key.partition)}` }, badge(key.status, key.partition))),
+    more > 0 ? h("span", { class: "faint" }, `and ${many(more, "more key")}`) : null);
   }
   async function drawn(found) {
     const keys = found.partitions.map((key) => key.partition);
+    const about = await get("asset", { asset: found.asset }).catch(() => null);
+    if (!about?.keys || ["static", "dynamic"].includes(about.keys.kind)) return null;
     const grid = await get("grid", { asset: found.asset, start: keys[0], end: keys.at(-1) }).catch(() => null);
     if (!grid?.rows?.length) return null;
     const made = calendar(grid, {});
@@ -75,8 +86,10 @@ export async function backfillPage(content, here) {
     return made;
   }
   await load();
-  const look = () => load().catch(() => {});
-  const timer = setInterval(() => { if (going && !document.hidden) look(); }, 1500);
+  // One with many keys takes its time; who asks again meanwhile waits the longer.
+  let loading = false;
+  const look = () => { loading = true; return load().catch(() => {}).finally(() => { loading = false; }); };
+  here.leaving(follow(() => (loading ? null : look())));
+  const timer = setInterval(() => { if (going && !loading && !document.hidden) look(); }, 1500);
   here.leaving(() => clearInterval(timer));
-  here.leaving(follow(look));
 }

@@ -6,6 +6,9 @@ const LABEL = 52, TOP = 20, TALL = CELL + 8;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAY = 1440;
 const MOST_HOURS = 24 * 62, MOST_DAYS = 366 * 12;
+// So many weeks stand beside each other, also where a year ends among them.
+const ONE_STRIP = 54;
+const WEEKDAYS = [[0, "Mon"], [2, "Wed"], [4, "Fri"]];
 
 /** The levels at which keys of a kind can be looked at, the coarsest first. */
 export const levelsOf = (kind) => ({
@@ -55,26 +58,36 @@ function hours(times, from, to) {
 
 function days(times, from, to) {
   const places = [], labels = [], block = 7 * PITCH + 30;
-  let width = 0, year = null, first = 0, lead = 0, row = -1, month = null;
+  const dayOf = (n) => Math.floor(times.begins[n] / DAY), monday = (day) => day - (((day + 3) % 7) + 7) % 7;
+  const strip = to > from && dayOf(to - 1) - monday(dayOf(from)) < ONE_STRIP * 7;
+  let width = 0, year = null, first = 0, row = -1, month = null, named = null;
   for (let n = from; n < to;) {
-    const day = Math.floor(times.begins[n] / DAY);
+    const day = dayOf(n);
     let end = n + 1;
-    while (end < to && Math.floor(times.begins[end] / DAY) === day) end++;
+    while (end < to && dayOf(end) === day) end++;
     const at = new Date(day * DAY * 60000);
-    if (at.getUTCFullYear() !== year) {
-      year = at.getUTCFullYear();
-      first = newYear(year) / 86400000;
-      lead = (new Date(first * 86400000).getUTCDay() + 6) % 7;
-      row++; month = null;
-      labels.push({ x: 0, y: row * block + TOP, text: String(year), strong: true });
+    if (row < 0 || (!strip && at.getUTCFullYear() !== year)) {
+      // The Monday of the first week: of the keys, or of their year.
+      first = monday(strip ? day : newYear(at.getUTCFullYear()) / 86400000);
+      row++; month = named = null;
+      labels.push(...WEEKDAYS.map(([line, text]) => ({ x: strip ? 0 : LABEL - 24, y: row * block + TOP + line * PITCH + 1, text })));
     }
-    const top = row * block + TOP, week = Math.floor((day - first + lead) / 7);
-    places.push({ from: n, to: end, x: LABEL + week * PITCH, y: top + ((day - first + lead) % 7) * PITCH });
+    const top = row * block + TOP, week = Math.floor((day - first) / 7), x = LABEL + week * PITCH;
+    places.push({ from: n, to: end, x, y: top + ((day - first) % 7) * PITCH });
     if (at.getUTCMonth() !== month) {
       month = at.getUTCMonth();
-      labels.push({ x: LABEL + week * PITCH, y: top - TOP + 3, text: MONTHS[month] });
+      // A month of which only the last days are there leaves the room to the next one.
+      const crowded = named && x < named.x + named.text.length * 7;
+      if (crowded) labels.splice(labels.indexOf(named), 1);
+      const tellsYear = strip && (at.getUTCFullYear() !== year || (crowded && named.text.includes(" ")));
+      named = { x, y: top - TOP + 3, text: tellsYear ? `${MONTHS[month]} ${at.getUTCFullYear()}` : MONTHS[month] };
+      labels.push(named);
     }
-    width = Math.max(width, LABEL + (week + 1) * PITCH);
+    if (at.getUTCFullYear() !== year) {
+      year = at.getUTCFullYear();
+      if (!strip) labels.push({ x: 0, y: top - TOP + 3, text: String(year), strong: true });
+    }
+    width = Math.max(width, x + PITCH);
     n = end;
   }
   return { places, labels, width, height: (row + 1) * block };
@@ -84,7 +97,7 @@ function days(times, from, to) {
 function blocks(level, times, from, to) {
   const size = { weeks: CELL, months: 44, quarters: 60 }[level] ?? 60;
   const columns = { weeks: 53, months: 12, quarters: 4 }[level] ?? 10;
-  const places = [], labels = [];
+  const places = [], labels = level === "weeks" ? [1, 10, 20, 30, 40, 50].map((week) => ({ x: LABEL + (week - 1) * (size + GAP), y: 3, text: `W${week}` })) : [];
   let row = -1, now = null, last = null;
   for (let n = from; n < to; n++) {
     const at = times.date(n), year = at.getUTCFullYear();

@@ -17,8 +17,10 @@ export async function dataPanel(page, put) {
   const state = { whole: !sliced || !page.key, snapshot: null, order: null, filters: [], columns: [], asked: 0, ...remembered(page) };
   const out = h("div"), bad = h("div"), filters = h("div", { class: "filters" });
   const wrongKey = h("span", { class: "wrong", role: "alert" });
-  const key = h("input", { value: page.key ?? "", placeholder: about.keys?.example ?? "", "aria-label": "Partition", onchange: () => { page.key = key.value.trim() || null; state.whole = !page.key; load(); } });
-  const one = h("button", { onclick: () => { state.whole = false; page.key = key.value.trim() || about.latest?.partition || about.current; key.value = page.key ?? ""; load(); } }, "This partition");
+  const key = h("input", { value: page.key ?? "", placeholder: about.keys?.example ?? "", "aria-label": "Partition", onchange: () => { page.key = typed() || null; state.whole = !page.key; load(); } });
+  // A field keeps neither lines nor, here, spaces around; a key that was not typed has what it has.
+  const typed = () => { const bare = (text) => (text ?? "").replaceAll(/[\r\n]/g, ""); return page.key && key.value === bare(page.key) ? page.key : key.value.trim(); };
+  const one = h("button", { onclick: () => { state.whole = false; page.key = typed() || about.latest?.partition || about.current; key.value = page.key ?? ""; load(); } }, "This partition");
   const all = h("button", { onclick: () => { state.whole = true; load(); } }, "Whole table");
   const past = h("select", { "aria-label": "Snapshot", onchange: () => { state.snapshot = past.value || null; load(); } }, h("option", { value: "" }, "as it is now"));
   put(h("div", { class: "row" }, sliced ? [one, key, wrongKey, all] : null, past), filters, bad, out);

@@ -3,6 +3,7 @@ import { get, post } from "./api.js";
 import { badge, count, h, many, newId, note, short, show } from "./dom.js";
 import { argumentFields, check, field, keyField } from "./fields.js";
 import { calendar, staleToo } from "./grid.js";
+import { segmentsOf } from "./keys.js";
 import { go } from "./main.js";
 
 /** A dialog with a form; `build` says what is in it and what happens when it is sent. */
@@ -18,7 +19,7 @@ function dialog(title, build) {
     const at = parts.fieldOf?.(error);
     if (at) { at.wrong(error.message); at.input.focus(); } else show(wrong, error.message);
   }
-  const preview = parts.preview ? h("button", { type: "button", onclick: () => { show(wrong); parts.preview().catch(fail); } }, "Show the plan") : null;
+  const preview = parts.preview ? h("button", { type: "button", onclick: () => { show(wrong); if (form.reportValidity()) parts.preview().catch(fail); } }, "Show the plan") : null;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     show(wrong);
@@ -92,10 +93,12 @@ export async function backfillDialog({ target, keys, args, from = "", to = "", l
     });
     const fieldOf = (error) => (error.kind === "ArgumentRejected" ? given.spokenOf(error.message)
       : list || values ? null : range.spokenOf(error.message));
-    let asked = 0, timer = null;
+    let asked = 0, timer = null, planning = Promise.resolve();
     async function plan() {
       const mine = ++asked;
-      const found = await post("backfills", { ...body(), dry_run: true });
+      const answer = post("backfills", { ...body(), dry_run: true });
+      planning = answer.catch(() => {});
+      const found = await answer;
       if (mine === asked) show(planned, backfillPlanView(found));
     }
     function changed() {
@@ -115,6 +118,9 @@ export async function backfillDialog({ target, keys, args, from = "", to = "", l
       fieldOf,
       ended: () => { clearTimeout(timer); range.stop(); },
       send: async () => {
+        // Once it has begun, its keys are taken, and nobody could plan them any more.
+        clearTimeout(timer);
+        await planning;
         const begun = await post("backfills", body());
         note(begun.status === "succeeded" ? "There was nothing to do." : `Backfill of ${many(begun.partitions, "partition")} has begun.`);
         if (onstart) onstart(begun.backfill); else go(`/backfills/${begun.backfill}`);
@@ -125,18 +131,22 @@ export async function backfillDialog({ target, keys, args, from = "", to = "", l
 
 /** From and to, typed or picked on a calendar that says how each key stands. */
 function rangeFields(target, keys, grid, { from, to }, changed) {
-  const start = field("From", h("input", { value: from, placeholder: keys?.example ?? "", oninput: changed }));
-  const end = field("To", h("input", { value: to, placeholder: keys?.example ?? "", oninput: changed }));
+  const typed = () => { picker?.choose(start.input.value.trim(), end.input.value.trim()); changed(); };
+  const start = field("From", h("input", { value: from, placeholder: keys?.example ?? "", oninput: typed }));
+  const end = field("To", h("input", { value: to, placeholder: keys?.example ?? "", oninput: typed }));
   const place = keys?.kind === "composite" ? keys.dimensions.findIndex((each) => !["static", "dynamic"].includes(each.kind)) : -1;
-  const timeOf = (key) => (place >= 0 ? key.split("|")[place] : key);
+  const timeOf = (key) => (place >= 0 ? segmentsOf(key)[place] : key);
   const picked = (chosen) => {
     start.input.value = timeOf(chosen[0]); end.input.value = timeOf(chosen.at(-1));
     for (const each of [start, end]) each.wrong();
     changed();
   };
-  const picker = grid?.rows?.length ? calendar(grid, { onpick: picked }) : null;
+  const picker = grid?.rows?.length ? calendar(grid, { onpick: picked, extend: true }) : null;
   let open = true;
-  if (picker) staleToo(picker, target, () => open).catch(() => {});
+  if (picker) {
+    if (from && to) picker.choose(from, to);
+    staleToo(picker, target, () => open).catch(() => {});
+  }
   return {
     element: [
       picker ? h("div", { class: "field" }, h("span", { class: "label" }, "Pick a range"), picker.element) : null,
@@ -167,11 +177,26 @@ export function eventDialog({ asset = "", keys = null, assets = [], onsent = () 
     const name = field("Asset", h("input", { value: asset, required: true, list: options, placeholder: "lake://main/raw_orders" }), "the address of what is new");
     const known = h("datalist", { id: options }, assets.map((value) => h("option", { value })));
     const typed = () => { const made = field("Partition", h("input", {}), "the key that is new; all if empty"); return { ...made, value: () => made.input.value.trim() }; };
-    const key = keys ? keyField(keys, null) : typed();
+    const fieldFor = (kind) => (kind ? keyField(kind, null, "Partition", { all: "all of it" }) : typed());
+    let key = fieldFor(keys);
+    const place = h("div", {}, key.element);
+    // What is known has keys of a kind; of what is not, anything may be one.
+    name.input.addEventListener("change", async () => {
+      const chosen = name.input.value.trim();
+      const about = assets.includes(chosen) ? await get("asset", { asset: chosen }).catch(() => null) : null;
+      if (name.input.value.trim() !== chosen || (about?.keys?.kind ?? null) === (keys?.kind ?? null)) return;
+      const before = key, focused = before.input === document.activeElement;
+      keys = about?.keys ?? null;
+      key = fieldFor(keys);
+      // What somebody has typed by now stays.
+      if (before.value()) key.input.value = before.value();
+      show(place, key.element);
+      if (focused) key.input.focus();
+    });
     const payload = field("Payload", h("textarea", { rows: "3", placeholder: '{"order_id": 7}' }), "JSON that is kept with it; may be empty");
     return {
       verb: "Emit",
-      fields: [name.element, known, key.element, payload.element],
+      fields: [name.element, known, place, payload.element],
       fieldOf: (error) => (error instanceof SyntaxError ? payload : KEY_FAULTS.includes(error.kind) ? key : error.kind === "UnknownTarget" || /address/.test(error.message) ? name : null),
       send: async () => {
         const sent = await post("events", { asset: name.input.value.trim(), partition: key.value() || null, payload: parsed(payload.input.value) });

@@ -86,6 +86,10 @@ export function assetLink(asset, text = short(asset)) {
   return h("a", { href: assetPath(asset), title: asset }, text);
 }
 
+/** What a run is of: an asset by its page, a script, a job or a folder by the graph, which finds it. */
+export const targetLink = (target) => (target.includes("://")
+  ? assetLink(target) : h("a", { href: `/?q=${encodeURIComponent(target)}` }, target));
+
 /** Assets by their links; what is no address is the name of a script, or a schedule. */
 export const assetLinks = (names) => names.map((name, n) => [n ? ", " : "", name.includes(":") ? assetLink(name) : name]);
 

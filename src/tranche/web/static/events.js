@@ -59,12 +59,34 @@ export function pendingTable(rows) {
     row.lacking.length ? row.lacking.map((text) => h("div", {}, text)) : row.run ? runLink(row.run) : "a free worker", why(row)]), { caption: "Pending keys" });
 }
 
+const EXPLAINED = 20;
+// Of how many keys it is told at once what has arrived; of others when somebody asks.
+
+/** Keys of one asset that wait, each with the inputs that have arrived and those that are missing. */
+export async function pendingInputs(rows) {
+  const told = rows.slice(0, EXPLAINED).map((row) => get("explain", { target: row.asset, partition: row.partition }).then(({ story }) => inputs(story), (error) => error.message));
+  const known = await Promise.all(told);
+  return plainTable(["Partition", "Status", "Since", "Asked for by", "Inputs"], rows.map((row, n) => [
+    keyText(row.partition ?? "–"), badge(row.status), moment(row.since), assetLinks(row.asked_by),
+    known[n] ?? [row.lacking.map((text) => h("div", {}, text)), why(row)]]), { caption: "Pending keys" });
+}
+
+/** Which inputs of a key are there, and which are not. */
+function inputs(story) {
+  const some = (keys, number) => (number ? ` ${keys.slice(0, 5).join(", ")}${number > 5 ? " …" : ""}` : "");
+  const arrived = (need) => need.there_count || need.asked || need.enough;
+  const lacking = (need) => need.missing_count || (need.triggers && !arrived(need));
+  return [h("div", {}, story.verdict, story.remedy ? ` ${story.remedy}` : ""), h("ul", { class: "inputs" }, story.needs.map((need) => h("li", {}, assetLink(need.asset), " ",
+    arrived(need) ? badge("succeeded", `arrived${some(need.there, need.there_count)}`) : need.source && !need.triggers ? badge("source") : null, " ",
+    lacking(need) ? badge("missing", `missing${some(need.missing, need.missing_count)}`) : null)))];
+}
+
 function why(row) {
   const out = h("div");
   return h("div", {}, h("button", { onclick: async () => {
     try {
       const { story } = await get("explain", { target: row.asset, partition: row.partition });
-      show(out, h("strong", {}, story.verdict), story.remedy ? ` ${story.remedy}` : "", h("ul", {}, story.needs.map((need) => h("li", {}, assetLink(need.asset), `: ${need.there_count} there, ${need.missing_count} missing${need.missing.length ? ` (${need.missing.slice(0, 5).join(", ")})` : ""}`))));
+      show(out, inputs(story));
     } catch (error) { show(out, error.message); }
   } }, "Why?"), out);
 }

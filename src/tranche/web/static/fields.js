@@ -1,5 +1,6 @@
 // Fields of forms: keys of each kind, arguments of each type, and what is wrong beside the field.
 import { h, newId, show } from "./dom.js";
+import { escaped } from "./keys.js";
 
 /** A labelled input; `wrong(text)` says beside it what is wrong, and nothing takes that back. */
 export function field(label, input, hint) {
@@ -27,12 +28,13 @@ const USUAL = {
   daily: ["%Y-%m-%d", "date"], monthly: ["%Y-%m", "month"], weekly: ["%G-W%V", "week"],
 };
 
-/** A field for a key of some kind: `value()` is what was chosen, as a key. */
-export function keyField(keys, current, label = "Partition") {
+/** A field for a key of some kind: `value()` is what was chosen, as a key. `all` is what no key means,
+ *  where it means something. */
+export function keyField(keys, current, label = "Partition", { all = null } = {}) {
   if (!keys) return { element: null, value: () => null, wrong: null };
   if (keys.kind === "composite") return compositeField(keys, current, label);
   if (keys.kind === "static") {
-    const chosen = field(label, h("select", {}, keys.values.map((value) => h("option", { value, selected: value === current }, value))));
+    const chosen = field(label, h("select", {}, all ? h("option", { value: "" }, all) : null, keys.values.map((value) => h("option", { value, selected: value === current }, value))));
     return { ...chosen, value: () => chosen.input.value };
   }
   if (keys.kind === "hourly" && keys.format === "%Y-%m-%dT%H") return hourField(keys, current, label);
@@ -42,8 +44,14 @@ export function keyField(keys, current, label = "Partition") {
     type: usual ? type : "text", value: current ?? "", placeholder: keys.example,
     min: type === "date" ? keys.start : null, max: type === "date" ? keys.end : null,
   });
-  const made = field(label, input, hintOf(keys));
-  return { ...made, value: () => input.value.trim() };
+  const made = field(label, input, all ? `${hintOf(keys)}; ${all} if empty` : hintOf(keys));
+  return { ...made, value: typedOr(input, current) };
+}
+
+/** What was typed, or what was there before: a key may have spaces and lines that no field keeps. */
+function typedOr(input, current) {
+  const shown = input.value;
+  return () => (current && input.value === shown ? current : input.value.trim());
 }
 
 const hintOf = (keys) => `${keys.kind}, as in ${keys.example}${keys.tz ? `, time zone ${keys.tz}` : ""}`;
@@ -59,11 +67,11 @@ function compositeField(keys, current, label) {
   for (const part of parts) {
     part.element.addEventListener("input", () => {
       const all = parts.map((each) => each.value());
-      if (all.every(Boolean)) whole.input.value = all.join("|");
+      if (all.every(Boolean)) whole.input.value = all.map(escaped).join("|");
     });
   }
   const element = h("div", { class: "field" }, h("div", { class: "row" }, parts.map((part) => part.element)), whole.element);
-  return { ...whole, element, value: () => whole.input.value.trim() };
+  return { ...whole, element, value: typedOr(whole.input, current) };
 }
 
 /** Fields for arguments by their types; `given` has values to begin with. */
@@ -85,6 +93,9 @@ function argumentInput(argument, value) {
   if (argument.type === "boolean") {
     return h("select", {}, ["", "true", "false"].map((each) => h("option", { value: each, selected: each === value }, each || "default")));
   }
-  const type = /^(tinyint|smallint|int|bigint)/.test(argument.type) ? "number" : argument.type === "date" ? "date" : "text";
-  return h("input", { type, value, placeholder: argument.default ?? "", required: argument.required });
+  const whole = /^(tinyint|smallint|int|bigint)/.test(argument.type), number = whole || /^(float|double|decimal)/.test(argument.type);
+  const type = number ? "number" : argument.type === "date" ? "date" : /^timestamp/.test(argument.type) ? "datetime-local" : "text";
+  // A time with an offset is typed: the field of the browser would lose it.
+  const kept = type !== "datetime-local" || !value || /^[-\d]{10}T[:\d]{5,8}$/.test(value) ? type : "text";
+  return h("input", { type: kept, value, step: kept === "datetime-local" ? "1" : number && !whole ? "any" : null, placeholder: argument.default ?? "", required: argument.required });
 }

@@ -1,10 +1,12 @@
 // The graph of a project, drawn on a canvas: places come from the server, the rest is here.
 import { follow, get } from "./api.js";
-import { SIGNS, ago, assetLink, assetPath, badge, command, count, empty, h, many, short, show } from "./dom.js";
+import { ago, assetLink, assetPath, badge, command, empty, h, many, note, short, show } from "./dom.js";
 import { go, may } from "./main.js";
 import { runDialog } from "./dialogs.js";
+import { GAP_X, GAP_Y, HIGH, WIDE, about, colours, painted } from "./painting.js";
 
-const WIDE = 210, HIGH = 46, GAP_X = 110, GAP_Y = 22;
+const READABLE = 0.55;
+// On a phone, a part that can be read is shown and not all of it.
 const LISTED = 12;
 // How many columns a tip lists.
 const STANDINGS = ["fresh", "stale", "failed", "running", "never", "source"];
@@ -12,17 +14,18 @@ const STANDINGS = ["fresh", "stale", "failed", "running", "never", "source"];
 export async function graphPage(content, here) {
   here.wide();
   here.title("Graph");
-  const view = { nodes: [], arrows: [], shown: null, chosen: null, x: 0, y: 0, scale: 1, over: null, traced: {} };
+  const view = { nodes: [], arrows: [], shown: null, x: 0, y: 0, scale: 1, over: null, traced: {} };
   const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "The graph of assets; the list beside it has the same as text" });
-  const search = h("input", { type: "search", placeholder: "Search: orders, +orders, orders+, tag:x", "aria-label": "Search assets", value: here.query.get("q") ?? "" });
+  const search = h("input", { type: "search", placeholder: "orders, +orders, orders+, tag:x", "aria-label": "Search assets", value: here.query.get("q") ?? "" });
   const tip = h("div", { class: "tip", hidden: true });
   const list = h("div", { class: "list", hidden: true });
   const toggle = h("button", { "aria-expanded": "false", onclick: () => { list.hidden = !list.hidden; toggle.setAttribute("aria-expanded", String(!list.hidden)); } }, "List");
   const said = h("span", { class: "faint", role: "status" });
   const box = h("div", { class: "graph" }, canvas,
     h("div", { class: "tools" }, search,
-      h("button", { onclick: () => { fit(); draw(); }, title: "Show all" }, "Fit"), toggle, said),
-    h("div", { class: "legend" }, STANDINGS.map((standing) => badge(standing))), list, tip);
+      h("button", { onclick: () => { fit(); draw(); }, title: "Show all (f)" }, "Fit"), toggle, said),
+    h("div", { class: "legend" }, STANDINGS.map((standing) => badge(standing)),
+      h("span", { class: "faint signs" }, "✓ data tests   ≡ columns traced   ◷ schedule")), list, tip);
   show(content, box);
 
   let waiting = false;
@@ -36,21 +39,28 @@ export async function graphPage(content, here) {
   here.leaving(() => resize.disconnect());
   size();
 
+  let again = null;
+  here.leaving(() => clearTimeout(again));
   const load = async () => {
     const found = await get("overview");
+    // The server keeps an overview for a while, and says when it will know better.
+    clearTimeout(again);
+    if (Number.isFinite(found.again_in) && !here.left()) again = setTimeout(() => load().catch(() => {}), 1000 * found.again_in + 100);
     const first = view.nodes.length === 0;
     view.nodes = found.nodes.map((node) => ({ ...node, x: node.layer * (WIDE + GAP_X), y: node.row * (HIGH + GAP_Y) }));
     view.at = new Map(view.nodes.map((node) => [node.id, node]));
     view.arrows = found.arrows;
+    view.led = new Set(found.arrows.map((arrow) => arrow.to));
     view.faults = found.faults;
     select();
-    if (first) fit();
+    if (first) { fit(); if (box.clientWidth < 640 && !view.shown) closer(); }
     draw();
     listed();
   };
   await load();
   if (!view.nodes.length) {
-    show(content, h("main", {}, empty("There is no script in this project yet.", "Write one in ", command("pipelines/"), ", or see ", command("tranche demo"), ".")), faults());
+    content.className = "";
+    show(content, h("h1", {}, "Graph"), empty("There is no script in this project yet.", "Write one in ", command("pipelines/"), ", or see ", command("tranche demo"), "."), faults());
     return;
   }
   here.leaving(follow(() => load().catch((error) => show(said, error.message))));
@@ -110,6 +120,14 @@ export async function graphPage(content, here) {
     view.y = (box.clientHeight - (low + high) * view.scale) / 2;
   }
 
+  /** So near that names can be read, from the first assets on. */
+  function closer() {
+    if (view.scale >= READABLE) return;
+    view.scale = READABLE;
+    view.x = 30;
+    view.y = Math.max(80, (box.clientHeight - (Math.max(...view.nodes.map((node) => node.y)) + HIGH) * view.scale) / 2);
+  }
+
   function centre(node) {
     if (!node) return;
     view.scale = Math.max(view.scale, 0.8);
@@ -117,100 +135,14 @@ export async function graphPage(content, here) {
     view.y = box.clientHeight / 2 - (node.y + HIGH / 2) * view.scale;
   }
 
+  function look() {
+    painted(canvas, view, paint);
+    if (view.nodes.length) box.dataset.scale = view.scale.toFixed(3);
+  }
   function draw() {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() => { waiting = false; if (canvas.isConnected) painted(); });
-  }
-
-  function painted() {
-    const ratio = devicePixelRatio || 1;
-    const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, canvas.width, canvas.height);
-    pen.translate(view.x, view.y);
-    pen.scale(view.scale, view.scale);
-    const seen = { left: -view.x / view.scale, top: -view.y / view.scale };
-    seen.right = seen.left + box.clientWidth / view.scale;
-    seen.bottom = seen.top + box.clientHeight / view.scale;
-    groups(pen);
-    const near = view.over ? neighbours(view, view.over.id) : null;
-    for (const arrow of view.arrows) {
-      const from = view.at.get(arrow.from), to = view.at.get(arrow.to);
-      if (!from || !to) continue;
-      const x1 = from.x + WIDE, y1 = from.y + HIGH / 2, x2 = to.x, y2 = to.y + HIGH / 2;
-      if (Math.max(x1, x2) < seen.left || Math.min(x1, x2) > seen.right || Math.max(y1, y2) < seen.top || Math.min(y1, y2) > seen.bottom) continue;
-      const faded = (view.shown && !(view.shown.has(arrow.from) && view.shown.has(arrow.to))) || (near && !(near.has(arrow.from) && near.has(arrow.to)));
-      pen.globalAlpha = faded ? 0.12 : 0.85;
-      pen.strokeStyle = near && !faded ? paint.accent : paint.faint;
-      pen.lineWidth = arrow.triggers ? 2 : 1.2;
-      pen.setLineDash(arrow.triggers ? [] : [5, 4]);
-      const bend = Math.max(40, (x2 - x1) / 2);
-      pen.beginPath();
-      pen.moveTo(x1, y1);
-      pen.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 5, y2);
-      pen.stroke();
-      pen.setLineDash([]);
-      pen.beginPath();
-      pen.moveTo(x2, y2); pen.lineTo(x2 - 7, y2 - 4); pen.lineTo(x2 - 7, y2 + 4); pen.closePath();
-      pen.fillStyle = pen.strokeStyle; pen.fill();
-      if (arrow.map && view.scale > 0.6) {
-        pen.font = "11px system-ui"; pen.fillStyle = paint.faint; pen.textAlign = "center"; pen.textBaseline = "bottom";
-        pen.fillText(clip(pen, arrow.map, 100), (x1 + x2) / 2, (y1 + y2) / 2 - 3);
-      }
-    }
-    for (const node of view.nodes) {
-      if (node.x + WIDE < seen.left || node.x > seen.right || node.y + HIGH < seen.top || node.y > seen.bottom) continue;
-      const faded = (view.shown && !view.shown.has(node.id)) || (near && !near.has(node.id));
-      pen.globalAlpha = faded ? 0.2 : 1;
-      nodeDrawn(pen, node, node === view.over || node.id === view.chosen);
-    }
-    pen.globalAlpha = 1;
-  }
-
-  function groups(pen) {
-    const boxes = new Map();
-    for (const node of view.nodes) {
-      if (!node.group) continue;
-      // A group that is spread over the picture would cover what is not of it.
-      const key = `${node.group}\n${node.layer}`;
-      const at = boxes.get(key) ?? { name: node.group, left: node.x, top: node.y, right: node.x + WIDE, bottom: node.y + HIGH };
-      at.top = Math.min(at.top, node.y); at.bottom = Math.max(at.bottom, node.y + HIGH);
-      boxes.set(key, at);
-    }
-    pen.globalAlpha = 0.6;
-    for (const each of boxes.values()) {
-      pen.fillStyle = paint.raised; pen.strokeStyle = paint.line; pen.lineWidth = 1;
-      round(pen, each.left - 9, each.top - 17, WIDE + 18, each.bottom - each.top + 26, 10);
-      pen.fill(); pen.stroke();
-      if (view.scale > 0.45) {
-        pen.font = "600 11px system-ui"; pen.fillStyle = paint.faint; pen.textAlign = "left"; pen.textBaseline = "top";
-        pen.fillText(clip(pen, each.name, WIDE), each.left - 2, each.top - 14);
-      }
-    }
-    pen.globalAlpha = 1;
-  }
-
-  function nodeDrawn(pen, node, lit) {
-    pen.fillStyle = paint[`${node.standing}Back`] ?? paint.back;
-    pen.strokeStyle = lit ? paint.accent : node.standing === "source" ? paint.faint : paint[node.standing] ?? paint.line;
-    pen.lineWidth = lit ? 3 : 1.4;
-    pen.setLineDash(node.kind === "source" ? [4, 3] : []);
-    round(pen, node.x, node.y, WIDE, HIGH, 9);
-    pen.fill(); pen.stroke();
-    pen.setLineDash([]);
-    if (view.scale < 0.28) return;
-    pen.textBaseline = "middle"; pen.textAlign = "left";
-    pen.font = "600 13px system-ui, sans-serif"; pen.fillStyle = paint.text;
-    pen.fillText(clip(pen, short(node.id), WIDE - 44, node.kind === "source"), node.x + 28, node.y + 15);
-    pen.font = "13px system-ui, sans-serif"; pen.fillStyle = paint[node.standing] ?? paint.faint;
-    pen.fillText(SIGNS[node.standing], node.x + 10, node.y + 15);
-    if (view.scale < 0.45) return;
-    pen.font = "11px system-ui, sans-serif"; pen.fillStyle = paint.faint;
-    const marks = [node.tests?.length ? `✓ ${node.tests.length}` : "", view.traced[node.id] ? `≡ ${view.traced[node.id]}` : "", node.schedules?.length ? "◷" : ""].filter(Boolean).join("  ");
-    const room = WIDE - 20 - (marks ? pen.measureText(marks).width + 12 : 0);
-    pen.fillText(clip(pen, about(node), room), node.x + 10, node.y + 33);
-    if (marks) { pen.textAlign = "right"; pen.fillText(marks, node.x + WIDE - 9, node.y + 33); }
+    requestAnimationFrame(() => { waiting = false; if (canvas.isConnected) look(); });
   }
 
   // The hand
@@ -218,7 +150,8 @@ export async function graphPage(content, here) {
   const under = (event) => {
     const place = canvas.getBoundingClientRect();
     const x = (event.clientX - place.left - view.x) / view.scale, y = (event.clientY - place.top - view.y) / view.scale;
-    return view.nodes.findLast((node) => x >= node.x && x <= node.x + WIDE && y >= node.y && y <= node.y + HIGH) ?? null;
+    const within = (box) => box && x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
+    return view.nodes.findLast((node) => within({ left: node.x, right: node.x + WIDE, top: node.y, bottom: node.y + HIGH }) || within(node.badges)) ?? null;
   };
   const pointers = new Map();
   let moved = 0;
@@ -306,17 +239,9 @@ export async function graphPage(content, here) {
     const node = view.at.get(id);
     if (!node) return;
     if (node.kind !== "script") go(assetPath(node.id));
-    else if (may("run")) runDialog({ target: node.script, keys: null, args: [] });
+    else if (may("run")) runDialog({ target: node.script, keys: node.keys, args: node.arguments });
+    else note(`${node.script} makes nothing that could be looked at.`);
   }
-}
-
-function about(node) {
-  if (node.kind === "source") return "source";
-  const kind = node.partitioning ? node.partitioning.split(" ")[0] : "one table";
-  const keys = Object.values(node.partitions ?? {}).reduce((sum, n) => sum + n, 0);
-  const failed = node.partitions?.failed;
-  if (!node.partitioning) return node.strategy ?? "runs";
-  return `${kind} · ${many(keys, "key")}${failed ? ` · ${count(failed)} failed` : ""}`;
 }
 
 /** What a selector means: a part of a name, `tag:x`, with `+` before for what it is made of and
@@ -340,41 +265,4 @@ export function selected({ nodes, arrows }, text) {
     }
   }
   return chosen;
-}
-
-function neighbours({ arrows }, id) {
-  const near = new Set([id]);
-  for (const arrow of arrows) {
-    if (arrow.from === id) near.add(arrow.to);
-    if (arrow.to === id) near.add(arrow.from);
-  }
-  return near;
-}
-
-export function colours() {
-  const style = getComputedStyle(document.documentElement);
-  const of = (name) => style.getPropertyValue(`--${name}`).trim();
-  const found = { back: of("back"), raised: of("raised"), line: of("line"), text: of("text"), faint: of("faint"), accent: of("accent") };
-  for (const name of ["fresh", "stale", "failed", "running", "never", "provisional"]) {
-    found[name] = of(name); found[`${name}Back`] = of(`${name}-back`);
-  }
-  found.sourceBack = of("source-back");
-  return found;
-}
-
-export function round(pen, x, y, w, hgt, r) {
-  pen.beginPath();
-  pen.roundRect(x, y, w, hgt, r);
-}
-
-/** A text as far as there is room for it; of a path, the end says more than the beginning. */
-export function clip(pen, text, room, end = false) {
-  if (pen.measureText(text).width <= room) return text;
-  const cut = (n) => (end ? `…${text.slice(text.length - n)}` : `${text.slice(0, n)}…`);
-  let low = 0, high = text.length;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (pen.measureText(cut(middle)).width <= room) low = middle; else high = middle - 1;
-  }
-  return cut(low);
 }

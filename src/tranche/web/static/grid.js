@@ -1,7 +1,7 @@
 // The keys of an asset as a calendar, drawn on a canvas: as many as there are, only those that show.
 import { get } from "./api.js";
 import { badge, count, h, many, moment, show } from "./dom.js";
-import { colours } from "./graph.js";
+import { colours } from "./painting.js";
 import { CELL, GAP, PITCH, arranged, levelFor, levelsOf, nameAt } from "./calendar.js";
 import { STANDINGS, codeOf, codesOf, timesOf } from "./keys.js";
 
@@ -12,11 +12,12 @@ const AT_ONCE = 4000;
 
 /**
  * A calendar of keys. `data` is what /api/grid answers; `onpick` is told the keys that somebody
- * picks, one by a click, several by dragging or with the shift key.
+ * picks, one by a click, several by dragging or with the shift key. With `extend`, a second click
+ * ends what the first began: fingers have no shift key, and dragging scrolls for them.
  */
-export function calendar(data, { onpick = () => {}, detail = null, picked = null } = {}) {
+export function calendar(data, { onpick = () => {}, detail = null, extend = false } = {}) {
   let times = timesOf(data), rows = rowsOf(data, times);
-  const state = { row: 0, zoom: [], level: levelFor(data.kind, times.length), cursor: null, anchor: null, held: false, range: picked };
+  const state = { row: 0, zoom: [], level: levelFor(data.kind, times.length), cursor: null, anchor: null, held: false, range: null };
   const paint = colours();
   const canvas = h("canvas", { tabindex: "0", role: "application", "aria-roledescription": "calendar", "aria-label": "Partitions; arrow keys move, Enter picks or opens, Shift picks several, Escape goes back" });
   const spacer = h("div");
@@ -77,7 +78,9 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
     show(legend, STANDINGS.map((each, code) => (sums[code] ? badge(each, `${each} ${count(sums[code])}`) : null)));
   }
 
-  function shown(top) { state.cursor = null; hover(-1); layout(); box.scrollTop = top ? 0 : state.height; draw(); }
+  function shown(top) { state.cursor = null; hover(-1); layout(); if (top) box.scrollTop = box.scrollLeft = 0; else latest(); draw(); }
+  /** Scrolls to the last keys: these are looked at most. */
+  function latest() { box.scrollTop = state.height; box.scrollLeft = (places.at(-1)?.x ?? 0) + 2 * PITCH - box.clientWidth; }
   function back(length) { state.zoom.length = length; shown(length > 0); }
   /** All keys that show, at another level. */
   function zoom(to) {
@@ -182,14 +185,16 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
     if (done) onpick(keysBetween(...state.range), row());
   }
 
+  const extending = () => extend && state.range !== null && state.range[0] === state.range[1];
   canvas.addEventListener("pointerdown", (event) => {
     const i = at(event);
     if (i < 0) return;
-    canvas.setPointerCapture(event.pointerId);
+    if (event.pointerType !== "touch") canvas.setPointerCapture(event.pointerId);
     state.held = true;
-    if (!event.shiftKey || state.anchor === null) state.anchor = places[i].from;
+    state.before = state.range;
+    if (!(event.shiftKey || extending()) || state.anchor === null) state.anchor = places[i].from;
     state.cursor = i;
-    pick(state.anchor, places[i].to - 1, false);
+    pick(state.anchor, places[i].from < state.anchor ? places[i].from : places[i].to - 1, false);
   });
   canvas.addEventListener("pointermove", (event) => {
     const i = at(event);
@@ -203,7 +208,8 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
     if (place && !single(place) && state.range[0] === place.from && state.range[1] === place.to - 1 && !event.shiftKey) return open(place);
     pick(...state.range, true);
   });
-  canvas.addEventListener("pointercancel", () => { state.held = false; });
+  // A finger that scrolls picks nothing.
+  canvas.addEventListener("pointercancel", () => { if (state.held) { state.held = false; state.range = state.before; draw(); } });
   canvas.addEventListener("pointerleave", () => hover(-1));
 
   /** Looks into a place that stands for many keys: a month or a year, at the next finer level. */
@@ -282,7 +288,7 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
   resize.observe(box);
   box.addEventListener("scroll", draw, { passive: true });
   layout();
-  requestAnimationFrame(() => { box.scrollTop = state.height; draw(); });
+  requestAnimationFrame(() => { latest(); draw(); });
 
   function changed() { together(rows); summed(); draw(); }
   return {
@@ -322,7 +328,13 @@ export function calendar(data, { onpick = () => {}, detail = null, picked = null
       }
       changed();
     },
-    clear() { state.range = null; state.anchor = null; draw(); },
+    /** Points out a stretch that somebody typed, as far as it is on the calendar. */
+    choose(from, to) {
+      const bare = { before: "", after: "" };
+      const [first, last] = [times.place(from, bare), times.place(to, bare)];
+      state.range = first === undefined || last === undefined || last < first ? null : [first, last];
+      draw();
+    },
     stop() { removeEventListener("themechange", repaint); resize.disconnect(); clearTimeout(timer); },
   };
 }

@@ -87,8 +87,12 @@ function lower(values, wanted) {
   return low;
 }
 
+/** A segment as keys of several have it, and such a key in its segments. */
+export const escaped = (segment) => segment.replace(/[\\|]/g, "\\$&");
+export const segmentsOf = (key) => (key.match(/(?:[^\\|]|\\.)+/gs) ?? []).map((each) => each.replace(/\\(.)/gs, "$1"));
+
 const bare = (row) => !row.before && !row.after;
-const around = (row, time) => (bare(row) ? time : row.before + time.replace(/[\\|]/g, "\\$&") + row.after);
+const around = (row, time) => (bare(row) ? time : row.before + escaped(time) + row.after);
 function within(row, key) {
   if (bare(row)) return key;
   if (!key.startsWith(row.before) || !key.endsWith(row.after)) return null;

@@ -84,7 +84,8 @@ function frame() {
     h("header", { class: "top" },
       h("a", { href: "/", class: "home" }, h("img", { src: "/static/icon.svg", alt: "", width: "22", height: "22" }), session.project),
       menu,
-      h("span", { class: "right" }, h("span", { class: "faint role", title: "What you may do" }, session.role), theme, who)),
+      h("span", { class: "right" }, h("span", { class: "faint role", title: "What you may do" }, session.role),
+        h("button", { class: "plain keys", title: "Keys of the keyboard (?)", "aria-label": "Keys of the keyboard", onclick: help }, "?"), theme, who)),
     banner, content);
   if (!started) {
     started = true;
@@ -113,22 +114,27 @@ export function go(path, { replace = false } = {}) {
   scrollTo(0, 0);
 }
 
+/** What the address says besides the page; nothing if it is another page's, or somebody mistyped it. */
+function read(pattern) {
+  try { return pattern.exec(location.pathname)?.slice(1).map(decodeURIComponent) ?? null; } catch { return null; }
+}
+
 function route() {
   leave();
   leave = () => {};
-  const found = PAGES.map(([pattern, page, name]) => [pattern.exec(location.pathname), page, name]).find(([match]) => match);
+  const found = PAGES.map(([pattern, page, name]) => [read(pattern), page, name]).find(([args]) => args);
   for (const link of app.querySelectorAll("nav a")) {
     const here = found && link.dataset.page === found[2];
     if (here) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   content.className = "";
   if (!found) return show(content, h("h1", {}, "Nothing is here"), h("p", {}, h("a", { href: "/" }, "The graph"), " shows what there is."));
-  const [match, page] = found;
+  const [args, page] = found;
   const ended = [];
   let left = false;
   leave = () => { left = true; for (const act of ended.splice(0)) act(); };
   const here = {
-    args: match.slice(1).map(decodeURIComponent),
+    args,
     query: new URLSearchParams(location.search),
     leaving: (act) => ended.push(act),
     /** Whether somebody has gone elsewhere while the page was waiting for an answer. */
@@ -154,12 +160,29 @@ function turnTheme() {
   dispatchEvent(new Event("themechange"));
 }
 
+const SHORTCUTS = [
+  ["g r b e s p", "Graph, runs, backfills, events, schedules, pending keys"], ["/", "Search"], ["t", "Light or dark"],
+  ["← ↑ → ↓", "Move in the graph, a calendar or the tabs"], ["+ − f", "Zoom the graph, show all of it"],
+  ["Enter", "Open or pick what is pointed at"], ["Shift", "Pick several keys of a calendar"], ["Esc", "Go back, close"], ["?", "This list"],
+];
+
+function help() {
+  const close = h("button", { onclick: () => box.close() }, "Close");
+  const box = h("dialog", { class: "value", "aria-labelledby": "help-title", onclose: () => box.remove() },
+    h("div", { class: "row spread" }, h("h2", { id: "help-title" }, "Keys of the keyboard"), close),
+    h("dl", { class: "facts" }, SHORTCUTS.map(([signs, what]) => [h("dt", {}, signs.split(" ").map((sign) => [h("kbd", {}, sign), " "])), h("dd", {}, what)])));
+  document.body.append(box);
+  box.showModal();
+  close.focus();
+}
+
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
   const jump = { g: "/", r: "/runs", b: "/backfills", e: "/events", s: "/schedules", p: "/pending" }[event.key];
   if (jump) go(jump);
   else if (event.key === "t") turnTheme();
+  else if (event.key === "?") help();
   else if (event.key === "/") {
     const search = content.querySelector("input[type=search]");
     if (search) { event.preventDefault(); search.focus(); } else go("/");

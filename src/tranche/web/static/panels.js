@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { badge, command, count, empty, h, moment, runLink, short, show } from "./dom.js";
 import { codeView } from "./code.js";
 import { violating } from "./data.js";
-import { eventsTable, pendingTable } from "./events.js";
+import { eventsTable, pendingInputs } from "./events.js";
 import { lineageDiagram } from "./lineage.js";
 import { problem } from "./main.js";
 import { runsTable } from "./runs.js";
@@ -61,7 +61,18 @@ export async function testsPanel(page, put) {
     if (!test.violations) return badge(test.status);
     return h("button", { class: "plain", onclick: () => violating(page.asset, key.partition, side) }, badge(test.status, count(test.violations)));
   };
-  const rows = found.keys.map((key) => [key.partition ?? "–", ...names.map((name) => cell(key, name)), moment(key.at)]);
+  /** What the latest attempts at a key were told by its tests. */
+  const past = async (key) => {
+    const { log } = await get("key", { asset: page.asset, partition: key.partition });
+    show(side, h("h2", {}, "Tests of ", key.partition ?? "the table"),
+      plainTable(["When", "Run", ...names], log.map((entry) => [moment(entry.at), runLink(entry.run), ...names.map((name) => {
+        const test = entry.tests.find((each) => each.test === name);
+        return test ? badge(test.status, test.violations ? `${test.status} ${count(test.violations)}` : test.status) : "–";
+      })]), { caption: "Tests of the key" }));
+  };
+  const rows = found.keys.map((key) => [
+    h("button", { class: "plain name", title: "Earlier attempts", onclick: () => past(key).catch((error) => show(side, problem(error))) }, key.partition ?? "–"),
+    ...names.map((name) => cell(key, name)), moment(key.at)]);
   return put(plainTable(["Partition", ...names, "When"], rows, { caption: "Data tests by partition" }), side);
 }
 
@@ -77,11 +88,12 @@ export async function runsPanel(page, put) {
 export async function pendingPanel(page, put) {
   const load = async () => {
     const { pending, rejected } = await get("pending", { asset: page.asset });
-    put(pending.length ? pendingTable(pending) : empty("No key waits for anything."),
+    put(pending.length ? await pendingInputs(pending) : empty("No key waits for anything.", "What schedules, events and new data ask for shows here until it runs."),
       rejected.length ? [h("h2", {}, "Events that it could make nothing of"),
         plainTable(["Event", "Reason", "When"], rejected.map((each) => [each.event, each.reason, moment(each.at)]), { caption: "Rejected events" })] : null);
   };
   await load();
+  page.refreshed = () => load().catch(() => {});
 }
 
 export async function eventsPanel(page, put) {
@@ -101,12 +113,20 @@ export async function codePanel(page, put) {
     value: page.key ?? page.about.current ?? "", placeholder: keys?.example ?? "",
     "aria-label": "Partition for the compiled statement", onchange: () => load(),
   });
-  put(keys ? h("div", { class: "row" }, h("span", {}, "For partition"), key) : null, out);
+  const wrong = h("span", { class: "wrong", role: "alert" });
+  put(keys ? h("div", { class: "row" }, h("span", {}, "For partition"), key, wrong) : null, out);
   async function load() {
+    show(wrong);
+    key.removeAttribute("aria-invalid");
     try {
       const found = await get("code", { asset: page.asset, partition: keys ? key.value.trim() || null : null });
       show(out, h("h2", {}, found.path), codeView(found.lines, { label: found.path }), h("h2", {}, "What goes to Spark"), sent(found));
-    } catch (error) { show(out, problem(error)); }
+      if (found.explained.kind !== "KeyRejected") return null;
+      key.setAttribute("aria-invalid", "true");
+      return show(wrong, found.explained.reason);
+    } catch (error) {
+      return show(out, problem(error));
+    }
   }
   return load();
 }

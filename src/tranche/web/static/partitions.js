@@ -39,9 +39,11 @@ export async function partitionsPanel(page, put) {
 
 async function keySide(page, key, side) {
   const { asset, about } = page;
+  // What a script would do that needs arguments, only these could say.
+  const explains = about.script && !about.script.arguments.some((each) => each.required);
   show(side, h("h2", {}, key ?? "The table"), h("p", { class: "faint" }, "…"));
   try {
-    const [found, told] = await Promise.all([get("key", { asset, partition: key }), about.script ? get("explain", { target: about.asset, partition: key }).catch((error) => ({ problem: error.message })) : null]);
+    const [found, told] = await Promise.all([get("key", { asset, partition: key }), explains ? get("explain", { target: about.asset, partition: key }).catch((error) => ({ problem: error.message })) : null]);
     const story = told?.story;
     show(side, h("h2", {}, key ?? "The table", " ", found.state ? badge(found.state.status) : badge("missing")),
       story ? h("p", {}, h("strong", {}, story.verdict), story.remedy ? h("span", {}, " ", story.remedy) : null) : told?.problem ? h("p", { class: "faint" }, told.problem) : null,
@@ -64,8 +66,27 @@ async function namedKeys(page, put, side) {
   const list = h("div");
   let next = null, rows = [];
   const more = h("button", { onclick: () => load().catch((error) => note(error.message, "error")) }, "More");
-  const find = h("input", { type: "search", placeholder: about.keys?.example ?? "", "aria-label": "Find a partition", onchange: () => { const key = find.value.trim(); if (key) { page.key = key; keySide(page, key, side); } } });
+  const find = h("input", { type: "search", placeholder: about.keys?.example ?? "", "aria-label": "Find a partition", oninput: () => { show(wrong); }, onchange: () => { const key = find.value.trim(); if (key) seek(key); } });
+  const wrong = h("span", { class: "wrong", role: "alert" });
+  const seek = (key) => {
+    const keys = about.keys?.kind === "static" ? about.keys.values : null;
+    if (keys && !keys.includes(key)) show(wrong, `there is no key '${key}'; its keys are ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? " …" : ""}`);
+    else { page.key = key; keySide(page, key, side); }
+  };
   const pick = (key) => { page.key = key; keySide(page, key, side); };
+  const tip = h("div", { class: "tip", hidden: true });
+  let hovered = null;
+  /** What is known of a key, beside its bar. */
+  async function hover(row, event) {
+    hovered = row;
+    tip.hidden = row === null;
+    if (row === null) return;
+    show(tip, h("strong", {}, row.partition ?? "–"), h("div", {}, badge(row.standing)));
+    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 300)}px`; tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 130)}px`;
+    if (row.standing === "missing") return;
+    const more = await keyDetail(asset, row.partition).catch(() => []);
+    if (hovered === row) tip.append(...more);
+  }
   async function load() {
     const found = await get("partitions", { asset, after: next, limit: 200, stale: true });
     next = found.next;
@@ -79,12 +100,12 @@ async function namedKeys(page, put, side) {
     const all = [...rows, ...missing];
     const most = Math.max(1, ...all.map((row) => row.rows ?? 0));
     show(list, all.length ? plainTable(["Partition", "Status", "#Rows", "", "When"], all.map((row) => [
-      h("button", { class: "plain", onclick: () => pick(row.partition) }, row.partition ?? "–"), badge(row.standing), count(row.rows),
-      h("div", { class: "bar", role: "img", "aria-label": `${count(row.rows)} rows`, title: [`${count(row.rows)} rows`, row.snapshot ? `snapshot ${row.snapshot}` : ""].filter(Boolean).join(", ") },
-        h("span", { class: `is-${row.standing}`, style: { width: `${(100 * (row.rows ?? 0)) / most}%` } })), moment(row.at)]), { caption: "Partitions" })
+      h("button", { class: "plain name", onclick: () => pick(row.partition) }, row.partition ?? "–"), badge(row.standing), count(row.rows),
+      h("div", { class: "bar", role: "img", "aria-label": `${count(row.rows)} rows`, onpointerenter: (event) => hover(row, event), onpointerleave: () => hover(null) },
+        row.rows === null ? null : h("span", { class: `is-${row.standing}`, style: { width: `${(100 * row.rows) / most}%` } })), moment(row.at)]), { caption: "Partitions" })
       : empty("No partition has been made yet.", about.script ? "Run one, or send an event with its key." : ""));
   }
-  put(h("div", { class: "row" }, h("label", {}, "Find ", find)), list, more, side);
+  put(h("div", { class: "row" }, h("label", {}, "Find ", find), wrong), list, more, side, tip);
   await load();
   if (page.key) pick(page.key);
   // The first pages are looked at again; those that somebody opened further stay as they are.

@@ -1,13 +1,15 @@
 // One run: its steps on a time line, what it tells, what it read and wrote.
 import { follow, get, post } from "./api.js";
-import { assetLink, assetPath, badge, count, empty, h, keyText, lasted, many, moment, note, runLink, short, show } from "./dom.js";
+import { assetLink, assetPath, badge, count, empty, h, keyText, lasted, many, moment, note, runLink, short, show, targetLink } from "./dom.js";
 import { codeView } from "./code.js";
 import { runDialog } from "./dialogs.js";
 import { go, may, problem } from "./main.js";
 import { plainTable, rowsTable } from "./table.js";
 
 const LOOKED_INTO = 12;
-// Of runs with more steps than that, tests and inputs are shown of a step that is opened.
+// Of runs with more steps than that, tests and inputs are shown where somebody asks for them.
+const TESTED = 500;
+// Of how many keys of a step the tests are summed up.
 
 export async function runPage(content, here) {
   const id = here.args[0];
@@ -46,7 +48,7 @@ function header(page, head) {
       h("h1", {}, "Run ", h("span", { class: "mono" }, run.run), " ", badge(run.status)),
       h("div", { class: "row" }, acts)),
     h("dl", { class: "facts" },
-      h("dt", {}, "target"), h("dd", {}, run.target),
+      h("dt", {}, "target"), h("dd", {}, targetLink(run.target)),
       run.partition ? [h("dt", {}, "partition"), h("dd", {}, run.partition)] : null,
       given.length ? [h("dt", {}, "arguments"), h("dd", {}, given.map(([name, value]) => h("div", { class: "mono" }, `$${name} = ${value}`)))] : null,
       h("dt", {}, "began"), h("dd", {}, moment(run.started_at)),
@@ -70,7 +72,7 @@ async function stepsShown(page, place) {
   const from = Date.parse(run.started_at), to = run.finished_at ? Date.parse(run.finished_at) : Date.now();
   const titles = ["Step", "Partition", "Status", "#Rows", "Snapshot", "Took", "Time line"];
   show(place, h("h2", {}, "Steps"), run.steps.length ? plainTable(titles, run.steps.map((step) => [
-    stepShown(page, step),
+    stepShown(page, step, () => looked(page, step).then(() => stepsShown(page, place))),
     step.keys > 1 ? many(step.keys, "key") : keyText(step.partition),
     badge(step.status), count(step.rows), h("span", { class: "mono" }, step.snapshot ?? ""),
     lasted(step.started_at, step.finished_at ?? (step.status === "running" ? null : step.started_at)),
@@ -78,14 +80,17 @@ async function stepsShown(page, place) {
   ]), { caption: "Steps" }) : empty("It has no steps."));
 }
 
-function stepShown(page, step) {
+function stepShown(page, step, look) {
   const known = page.opened.get(step.position);
+  const more = !known && step.asset && step.finished_at ? h("button", { class: "plain more", onclick: () => look().catch((error) => note(error.message, "error")) }, "tests and inputs") : null;
   return [
-    step.asset ? assetLink(step.asset) : step.script,
-    step.error ? h("div", { class: "wrong" }, step.error) : null,
+    step.asset ? assetLink(step.asset) : step.script, " ", more,
+    step.error ? h("div", { class: step.status === "skipped" ? "faint" : "wrong" }, step.error) : null,
+    step.errors?.map((text) => h("div", { class: "wrong" }, text)),
+    step.errors && step.asset ? h("a", { href: assetPath(step.asset, "partitions") }, "its partitions") : null,
     known?.code ?? null,
     known?.tests.length ? h("div", { class: "row" }, known.tests.map((test) => badge(test.status, test.violations ? `${test.test}: ${count(test.violations)}` : test.test))) : null,
-    known?.tests.some((test) => test.violations) ? h("a", { href: `${assetPath(step.asset, "data")}&key=${encodeURIComponent(step.partition ?? "")}` }, "the rows that violate them") : null,
+    known?.tests.some((test) => test.violations) ? h("a", { href: step.keys > 1 ? assetPath(step.asset, "tests") : `${assetPath(step.asset, "data")}&key=${encodeURIComponent(step.partition ?? "")}` }, "the rows that violate them") : null,
     known?.inputs.length ? h("div", { class: "faint" }, "read ", known.inputs.slice(0, 4).map((each, n) => [n ? ", " : "", assetLink(each.asset), each.partition ? ` ${each.partition}` : ""]), known.inputs.length > 4 ? ` and ${known.inputs.length - 4} more` : "") : null,
   ];
 }
@@ -99,13 +104,32 @@ function timeLine(step, from, to) {
 
 /** What the ledger has of a step: its tests and inputs, and the user's line if that broke it. */
 async function looked(page, step) {
-  const found = step.keys > 1 ? { log: [] } : await get("key", { asset: step.asset, partition: step.partition }).catch(() => ({ log: [] }));
-  const entry = found.log.find((each) => each.run === page.id);
-  page.opened.set(step.position, { tests: entry?.tests ?? [], inputs: entry?.inputs ?? [], code: await brokenLine(step) });
+  const found = await (step.keys > 1 ? ofKeys(page, step) : ofKey(page, step.asset, step.partition)).catch(() => ({ tests: [], inputs: [] }));
+  page.opened.set(step.position, { ...found, code: await brokenLine(step, step.errors?.[0] ?? step.error) });
 }
 
-async function brokenLine(step) {
-  const place = /(?:^|\s)(\S+\.(?:sql|py)):(\d+)/.exec(step.error ?? "");
+async function ofKey(page, asset, partition) {
+  const { log } = await get("key", { asset, partition });
+  const entry = log.find((each) => each.run === page.id);
+  return { tests: entry?.tests ?? [], inputs: entry?.inputs ?? [] };
+}
+
+/** The tests of all keys of a step in one line for each, and what went into one of them. */
+async function ofKeys(page, step) {
+  const { keys } = await get("tests", { asset: step.asset, limit: TESTED });
+  const own = keys.filter((each) => each.run === page.id);
+  const sums = new Map();
+  for (const { test, status, violations } of own.flatMap((each) => each.tests)) {
+    const sum = sums.get(test) ?? { test, status: "passed", violations: 0 };
+    sums.set(test, { test, status: status === "passed" || sum.status === "failed" ? sum.status : status, violations: sum.violations + (violations ?? 0) });
+  }
+  const { inputs } = own.length ? await ofKey(page, step.asset, own[0].partition) : { inputs: [] };
+  const assets = [...new Set(inputs.map((each) => each.asset))];
+  return { tests: [...sums.values()], inputs: assets.map((asset) => ({ asset, partition: null })) };
+}
+
+async function brokenLine(step, error) {
+  const place = /(?:^|\s)(\S+\.(?:sql|py)):(\d+)/.exec(error ?? "");
   if (!place) return null;
   const code = await get("code", { asset: step.asset }).catch(() => null);
   const line = Number(place[2]);

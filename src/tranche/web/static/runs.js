@@ -1,6 +1,6 @@
 // Lists of runs.
 import { follow, get } from "./api.js";
-import { badge, command, empty, h, keyText, lasted, moment, note, runLink, short, show } from "./dom.js";
+import { badge, command, empty, h, keyText, lasted, moment, note, runLink, show, targetLink } from "./dom.js";
 import { go } from "./main.js";
 import { plainTable } from "./table.js";
 
@@ -11,7 +11,7 @@ export function runsTable(runs) {
   const titles = ["Run", "Target", "Partition", "Status", "Began", "Took", "Error"];
   return plainTable(titles, runs.map((run) => [
     runLink(run.run),
-    short(run.target),
+    targetLink(run.target),
     keyText(run.partition),
     badge(run.status),
     moment(run.started_at),
@@ -23,7 +23,10 @@ export function runsTable(runs) {
 export async function runsPage(content, here) {
   here.title("Runs");
   const status = here.query.get("status") ?? "", asset = here.query.get("asset") ?? "";
-  const narrowed = (name, value) => go(value ? `/runs?${new URLSearchParams({ [name]: value })}` : "/runs");
+  const narrowed = (name, value) => {
+    const given = Object.entries({ status, asset, [name]: value }).filter(([, each]) => each);
+    go(given.length ? `/runs?${new URLSearchParams(given)}` : "/runs");
+  };
   const how = h("select", { "aria-label": "Status", onchange: () => narrowed("status", how.value) },
     ["", ...STATUSES].map((value) => h("option", { value, selected: value === status }, value || "all")));
   const of = h("input", {
@@ -32,7 +35,8 @@ export async function runsPage(content, here) {
   });
   const list = h("div");
   const more = h("button", { hidden: true, onclick: () => load(true).catch((error) => note(error.message, "error")) }, "Earlier runs");
-  show(content, h("h1", {}, "Runs"), h("div", { class: "row" }, how, of), list, more);
+  const wrong = h("span", { class: "wrong", role: "alert" });
+  show(content, h("h1", {}, "Runs"), h("div", { class: "row" }, how, of, wrong), list, more);
 
   let shown = [], next = null;
   async function load(on = false) {
@@ -45,6 +49,12 @@ export async function runsPage(content, here) {
   }
   const nothing = () => empty(status || asset ? "There is no such run." : "Nothing has run yet.",
     "Open an asset of the ", h("a", { href: "/" }, "graph"), " and run it, or use ", command("tranche run"));
-  await load();
+  try { await load(); } catch (error) {
+    if (error.kind !== "UnknownTarget") throw error;
+    of.setAttribute("aria-invalid", "true");
+    show(wrong, error.message);
+    show(list, nothing());
+    return;
+  }
   here.leaving(follow(() => load().catch(() => {})));
 }

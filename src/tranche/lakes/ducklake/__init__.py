@@ -1,0 +1,1 @@
+"""Tables of DuckLake: Spark writes and reads the files, DuckDB's extension keeps the catalog."""

@@ -1,0 +1,326 @@
+"""The catalog of a DuckLake, as this process has it attached."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from tranche.errors import (
+    CommitLost,
+    ConfigError,
+    EngineError,
+    EngineUnavailable,
+    SourceMissing,
+    TrancheError,
+)
+from tranche.lakes.ducklake.duck import literal, opened
+from tranche.model.project import Lake
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+LAKE = "dl"
+"""What the lake is called in statements."""
+META = "__ducklake_metadata_dl"
+"""What DuckLake calls the database of the catalog."""
+VERSIONS = ("1.0",)
+"""The versions of catalogs whose tables are known here."""
+_EXTENSIONS = {"sqlite": ("sqlite_scanner",), "postgres": ("postgres_scanner",), "duckdb": ()}
+_PATIENCE = 60.0
+_BUSY = ("database is locked", "Could not set lock on file", "Conflicting lock is held")
+_RACED = (
+    "Failed to commit", "Transaction conflict", "could not serialize", "duplicate key value",
+    "deadlock detected", *_BUSY,
+    # A client has made the table of these rows after the transaction began.
+    "Failed to read inlined data from DuckLake",
+)  # fmt: skip
+_GONE = re.compile(r"(?:No files found that match the pattern|Cannot open file) \"([^\"]+)\"")
+_OTHER_VERSION = re.compile(r"(?:DuckLake version|version|Version)[^\d\n]*([\d][\w.-]*)")
+_BUCKET = re.compile(r"Data path (\S+) requires the extension")
+_LONGEST = 300
+
+Rows = list[tuple[Any, ...]]
+
+
+class Catalog:
+    """One lake. All threads of a process share its connection, one at a time.
+
+    A catalog in a file of DuckDB can be open in one process only, and is let go of after each use.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        assert lake.database is not None
+        self.lake = lake
+        self.kind, _, self.place = lake.database.partition(":")
+        self.root, self.folder = "", ""
+        """Where the files are, once it was looked at: as the catalog says it, and as a path."""
+        self.known: dict[object, object] = {}
+        """What was looked up before of snapshots, which do not change."""
+        self._lock = threading.RLock()
+        self._file = FileLock(f"{self.place}.tranche.lock", timeout=_PATIENCE)
+        self._duck: DuckDBPyConnection | None = None
+        self._attached = False
+        self._depth = 0
+
+    # What users of it do
+
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
+        with self.using():
+            return self.asked(statement, parameters)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Alone with the connection."""
+        with self._lock:
+            self._depth += 1
+            try:
+                self._attach()
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0 and self.kind == "duckdb":
+                    self._let_go()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of what is done in here is committed at its end, or nothing is."""
+        with self._lock, self._only_process(), self.using():
+            self.asked("BEGIN")
+            try:
+                yield
+                self.asked("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def asked(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
+        """The answer to a statement; only while it is used."""
+        assert self._duck is not None
+        try:
+            return self._duck.execute(statement, list(parameters)).fetchall()
+        except Exception as error:
+            raise self.explained(error) from error
+
+    def missing(self, statement: str, parameters: Sequence[Any] = ()) -> Rows | None:
+        """The answer, or None if a table in it is not there."""
+        assert self._duck is not None
+        import duckdb
+
+        try:
+            return self._duck.execute(statement, list(parameters)).fetchall()
+        except duckdb.CatalogException:
+            return None
+        except Exception as error:
+            raise self.explained(error) from error
+
+    def explained(self, error: Exception) -> Exception:
+        """What DuckDB says, as an error of ours; what is not DuckDB's stays what it is."""
+        if not type(error).__module__.startswith(("duckdb", "_duckdb")):
+            return error
+        said = self._shown(str(error))
+        if type(error).__name__ in ("FatalException", "InternalException"):
+            # It answers nothing any more.
+            self._close()
+        if any(words in said for words in _RACED):
+            return CommitLost(
+                f"another writer came first to the DuckLake {self.lake.name!r}: {_line(said)}",
+                "run it again when they are done",
+            )
+        gone = _GONE.search(said)
+        if gone is not None:
+            return SourceMissing(
+                f"{gone[1]} is missing, which the catalog of {self.lake.name!r} names",
+                "bring the file back, or go back to a snapshot without it",
+            )
+        return EngineError(
+            f"the DuckLake {self.lake.name!r} refused: {_line(said)}", "see what it says"
+        )
+
+    # Inside
+
+    @contextmanager
+    def _only_process(self) -> Iterator[None]:
+        """Catalogs in a file take one writer at a time; the lock ends with its process."""
+        if self.kind == "postgres":
+            yield
+            return
+        Path(self.place).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            # One object, which its thread can take twice.
+            self._file.acquire()
+        except Timeout:
+            raise self._held() from None
+        try:
+            yield
+        finally:
+            self._file.release()
+
+    def _attach(self) -> None:
+        if self._attached:
+            return
+        if self._duck is None:
+            self._duck = opened(("ducklake", *_EXTENSIONS[self.kind]))
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._try_to_attach()
+                break
+            except CommitLost:
+                if time.monotonic() > until:
+                    raise self._held() from None
+                time.sleep(0.2)
+        self._attached = True
+        try:
+            self._check()
+        except TrancheError:
+            self._let_go()
+            raise
+
+    def _held(self) -> EngineUnavailable:
+        return EngineUnavailable(
+            f"the catalog of the DuckLake {self.lake.name!r} is held by another process",
+            "end that process; a catalog in PostgreSQL takes several at a time",
+        )
+
+    def _try_to_attach(self) -> None:
+        if self.kind != "postgres":
+            Path(self.place).parent.mkdir(parents=True, exist_ok=True)
+        there = self.kind != "postgres" and Path(self.place).exists()
+        if there or (self.kind == "postgres" and not self.lake.data_named):
+            try:
+                self._run_attach(new=False)
+                return
+            except EngineError as error:
+                if there or isinstance(error, CommitLost):
+                    raise
+        os.makedirs(self.lake.warehouse, exist_ok=True)
+        # Of several that find no catalog, one makes it.
+        with self._only_process() if self.kind != "postgres" else nullcontext():
+            self._run_attach(new=True)
+
+    def _run_attach(self, *, new: bool) -> None:
+        options = ["DATA_INLINING_ROW_LIMIT 0"]
+        if new or self.lake.data_named:
+            options.append(f"DATA_PATH {literal(self.lake.warehouse.rstrip('/') + '/')}")
+        if not new:
+            options.append("CREATE_IF_NOT_EXISTS false")
+        if self.kind == "sqlite":
+            options.append("META_BUSY_TIMEOUT 10000")
+            if new:
+                # Readers do not wait for writers then.
+                options.append("META_JOURNAL_MODE 'wal'")
+        address = literal(f"ducklake:{self.lake.database}")
+        assert self._duck is not None
+        try:
+            self._duck.execute(f"ATTACH {address} AS {LAKE} ({', '.join(options)})")
+        except Exception as error:
+            raise self._unattached(error) from error
+
+    def _unattached(self, error: Exception) -> Exception:
+        said, name = self._shown(str(error)), self.lake.name
+        if any(words in said for words in _BUSY):
+            return self.explained(error)
+        bucket = _BUCKET.search(said)
+        if bucket is not None:
+            return self._unreached(bucket[1])
+        if "DATA_PATH" in said:
+            return ConfigError(
+                f"the DuckLake {name!r} has its files elsewhere than lakes.{name}.data says:"
+                f" {_line(said)}",
+                "take data back, and the catalog says where they are",
+            )
+        if "version" in said.lower() and ("ducklake" in said.lower()):
+            found = _OTHER_VERSION.search(said)
+            which = f" {found[1]}" if found else ""
+            return EngineUnavailable(
+                f"the catalog of {name!r} is of another version of DuckLake{which}, and this one"
+                f" knows {', '.join(VERSIONS)}",
+                "migrate it with DuckDB (AUTOMATIC_MIGRATION), or install the DuckDB that made it",
+            )
+        return EngineUnavailable(
+            f"the catalog of the DuckLake {name!r} cannot be opened: {_line(said)}",
+            f"check lakes.{name}.catalog",
+        )
+
+    def _check(self) -> None:
+        name = self.lake.name
+        found = self.asked(f"SELECT key, value FROM {META}.ducklake_metadata WHERE scope IS NULL")
+        about = {str(key): str(value) for key, value in found}
+        if about.get("version") not in VERSIONS:
+            raise EngineUnavailable(
+                f"the catalog of {name!r} is of the version {about.get('version')} of DuckLake, and"
+                f" this Tranche knows {', '.join(VERSIONS)}",
+                "install the Tranche that knows it, or migrate the catalog with DuckDB",
+            )
+        if about.get("encrypted") == "true":
+            raise EngineUnavailable(
+                f"the files of the DuckLake {name!r} are encrypted with keys that Spark has not",
+                "use a lake that is not encrypted",
+            )
+        self.root = about["data_path"]
+        self.folder = os.path.abspath(self.root)
+        if "://" in self.root:
+            raise self._unreached(self.root)
+
+    def _unreached(self, place: str) -> EngineUnavailable:
+        return EngineUnavailable(
+            f"the files of the DuckLake {self.lake.name!r} are at {place}, which is no folder that"
+            " Spark and this machine see",
+            "use a lake whose data is in a folder that both reach",
+        )
+
+    def _roll_back(self) -> None:
+        if self._duck is None:
+            return
+        import duckdb
+
+        try:
+            self._duck.execute("ROLLBACK")
+        except duckdb.Error:
+            # A commit that failed has ended its transaction.
+            return
+
+    def _let_go(self) -> None:
+        if self._duck is not None and self._attached:
+            self._duck.execute(f"DETACH {LAKE}")
+        self._attached = False
+
+    def _close(self) -> None:
+        duck, self._duck, self._attached = self._duck, None, False
+        if duck is not None:
+            duck.close()
+
+    def _shown(self, text: str) -> str:
+        """What was said, without what gives access to the database."""
+        return text.replace(self.place, "…") if self.kind == "postgres" else text
+
+
+def _line(said: str) -> str:
+    """
+    >>> _line("IO Error: no such file\\n\\nStack Trace:\\n…")
+    'no such file'
+    """
+    words = " ".join(line.strip() for line in said.partition("\n\n")[0].splitlines())
+    words = re.sub(r"^(?:\w+ )?Error: ", "", words).rstrip(". ")
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+
+
+_OPEN: dict[tuple[object, ...], Catalog] = {}
+_OPENING = threading.Lock()
+
+
+def catalog_of(lake: Lake) -> Catalog:
+    """The one that this process has."""
+    known = (lake.name, lake.database, lake.warehouse, lake.data_named)
+    with _OPENING:
+        if known not in _OPEN:
+            _OPEN[known] = Catalog(lake)
+        return _OPEN[known]

@@ -1,0 +1,36 @@
+"""Where the files of a table go, as its lake wants it."""
+
+from __future__ import annotations
+
+import os
+
+from tranche.lakes.ducklake.catalog import META, Catalog
+
+
+def new_folder(catalog: Catalog, schema: str, table: str) -> str:
+    """The folder of a table that is made now."""
+    with catalog.using():
+        known = catalog.asked(
+            f"SELECT path, path_is_relative FROM {META}.ducklake_schema"
+            " WHERE lower(schema_name) = lower(?) AND end_snapshot IS NULL",
+            (schema,),
+        )
+        above, relative = known[0] if known else (schema, True)
+        root = os.path.join(catalog.folder, str(above)) if relative else str(above)
+        return os.path.join(root, table)
+
+
+def wants_folders(catalog: Catalog, schema: str, table: str) -> bool:
+    """Whether folders are called after values: the table says so, else its schema, else the lake."""
+    rows = catalog.rows(
+        f"SELECT m.scope, m.value FROM {META}.ducklake_metadata m"
+        f" LEFT JOIN {META}.ducklake_schema s ON m.scope = 'schema' AND m.scope_id = s.schema_id"
+        f" LEFT JOIN {META}.ducklake_table t ON m.scope = 'table' AND m.scope_id = t.table_id"
+        " WHERE m.key = 'hive_file_pattern' AND (m.scope IS NULL"
+        " OR (lower(s.schema_name) = lower(?) AND s.end_snapshot IS NULL)"
+        " OR (lower(t.table_name) = lower(?) AND t.end_snapshot IS NULL AND t.schema_id IN"
+        f" (SELECT schema_id FROM {META}.ducklake_schema WHERE lower(schema_name) = lower(?))))",
+        (schema, table, schema),
+    )
+    said = {scope: str(value).lower() != "false" for scope, value in rows}
+    return bool(said.get("table", said.get("schema", said.get(None, True))))

@@ -1,0 +1,290 @@
+"""Rows that wait in files until a commit registers them.
+
+Spark writes them below `_tranche` in the folder of the lake. A commit gives each a second name, in
+the folder where DuckDB would have put it, and registers that; the first one goes when that is done.
+What was not committed goes with the note that says which names there were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from tranche.errors import EngineError, KeyRejected
+from tranche.lakes.ducklake.catalog import Catalog
+from tranche.lakes.ducklake.layout import Part
+from tranche.lakes.ducklake.paths import NULL_FOLDER, folder_name
+from tranche.model.partitioning_text import shown
+from tranche.script.binding import escaped_path, quoted_name
+
+_LONGEST = 255
+_VALUE = "v"
+"""What values begin with on their way through Spark, for which an empty one is none."""
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file that waits, and where it will be."""
+
+    path: str
+    name: str
+    """Below the folder of the table."""
+    rows: int
+    size: int
+    key: str | None = None
+    """The slice whose rows it has, if the table has slices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What an attempt has staged."""
+
+    attempt: str
+    run: str
+    publication: str
+    table: str
+    number: int
+    """Which of the attempt's writes it is."""
+    kind: str
+    """replace, append or merge."""
+    keys: tuple[str, ...] | None = None
+    """The slices that it replaces or brings rows to; None for the whole table."""
+    based_on: int | None = None
+    """The snapshot that it was made of, which nobody may have changed since."""
+    files: tuple[StagedFile, ...] = ()
+    layout: str = ""
+    """By what the files are divided."""
+    positions: str | None = None
+    """The folder with the rows that go, if some do."""
+    seen: int | None = None
+    """The snapshot in which these are."""
+    changed: int | None = None
+    inserted: int | None = None
+    fingerprint: str = ""
+    partition: str | None = None
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def rows_by_key(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for file in self.files:
+            if file.key is not None:
+                found[file.key] = found.get(file.key, 0) + file.rows
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """The folder for what waits of one table."""
+
+    folder: Path
+    catalog: Catalog = field(repr=False)
+
+    def next_number(self, attempt: str) -> int:
+        numbers = [
+            int(path.name.rpartition("-")[2])
+            for path in self.folder.glob(f"staged-{attempt}-*[0-9]")
+        ]
+        return max(numbers, default=-1) + 1
+
+    def place(self, attempt: str, number: int) -> Path:
+        return self.folder / f"staged-{attempt}-{number}"
+
+    def write(
+        self,
+        rows: DataFrame,
+        place: Path,
+        parts: Sequence[Part],
+        *,
+        slice_column: str | None = None,
+        key: str | None = None,
+        spread: bool = False,
+    ) -> tuple[StagedFile, ...]:
+        """Writes rows; each file has one value of each part.
+
+        `key` is that of all rows, if they are of one slice. `spread` says that they are many keys'
+        or are split otherwise, so that those of one folder should come together first.
+        """
+        types = {f.name: f.dataType for f in rows.schema.fields}
+        fixed: dict[str | None, str | None] = {}
+        if slice_column is not None and key is not None:
+            fixed[slice_column] = key
+        moving = [part for part in parts if part.column not in fixed]
+        dropped = {p.column for p in parts if p.in_path and p.transform.name == "identity"}
+        columns = [F.col(quoted_name(n)) for n in rows.columns if n not in dropped]
+        values = [
+            F.concat(F.lit(_VALUE), part.value(types[part.column])).alias(f"_p{number}")
+            for number, part in enumerate(moving)
+        ]
+        by = [f"_p{number}" for number in range(len(moving))]
+        frame = rows.select(*columns, *values)
+        if moving and spread:
+            frame = frame.repartition(*by)
+        writer = frame.write.partitionBy(*by) if by else frame.write
+        writer.parquet(str(place))
+        return self._found(place, parts, fixed, slice_column)
+
+    def _found(
+        self,
+        place: Path,
+        parts: Sequence[Part],
+        fixed: Mapping[str | None, str | None],
+        slice_column: str | None,
+    ) -> tuple[StagedFile, ...]:
+        counted = self.counted(sorted(str(path) for path in place.rglob("*.parquet")))
+        found = []
+        for path, rows in counted.items():
+            if rows == 0:
+                continue
+            said = iter(os.path.relpath(path, place).split("/")[:-1])
+            values = {
+                part.column: fixed[part.column] if part.column in fixed else _value(next(said))
+                for part in parts
+            }
+            folders = [folder_name(p.name, values[p.column]) for p in parts if p.in_path]
+            for name in folders:
+                check_length(name)
+            name = f"tranche-{uuid4()}.parquet"
+            key = values.get(slice_column, fixed.get(slice_column)) if slice_column else None
+            size = os.stat(path).st_size
+            found.append(StagedFile(path, "/".join((*folders, name)), rows, size, key))
+        return tuple(found)
+
+    def counted(self, paths: Sequence[str]) -> dict[str, int]:
+        """How many rows files have, as they say themselves."""
+        if not paths:
+            return {}
+        rows = self.catalog.rows(
+            "SELECT file_name, num_rows FROM parquet_file_metadata(?)", [list(paths)]
+        )
+        return {str(name): int(count) for name, count in rows}
+
+    def note(self, entry: Entry) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        new = self.folder / f"{entry.attempt}.json.new"
+        new.write_text(json.dumps(asdict(entry)))
+        os.replace(new, self.folder / f"{entry.attempt}.json")
+
+    def entry(self, attempt: str) -> Entry | None:
+        try:
+            found = json.loads((self.folder / f"{attempt}.json").read_text())
+        except FileNotFoundError:
+            return None
+        found["files"] = tuple(StagedFile(**each) for each in found["files"])
+        if found["keys"] is not None:
+            found["keys"] = tuple(found["keys"])
+        return Entry(**found)
+
+    def entries(self) -> list[tuple[Entry, Path]]:
+        paths = sorted(self.folder.glob("*.json")) if self.folder.exists() else []
+        found = ((self.entry(path.stem), path) for path in paths if path.stem != "table")
+        return [(entry, path) for entry, path in found if entry is not None]
+
+    def show(self, entry: Entry, table: str) -> list[str]:
+        """Gives the files the names by which they are registered."""
+        shown_ = []
+        for file in entry.files:
+            to = Path(table) / file.name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            if not to.exists():
+                try:
+                    os.link(file.path, to)
+                except OSError:
+                    # Some file systems give a file one name only.
+                    shutil.copyfile(file.path, to)
+            shown_.append(str(to))
+        return shown_
+
+    def hide(self, entry: Entry, table: str) -> None:
+        """Takes those names back."""
+        for file in entry.files:
+            (Path(table) / file.name).unlink(missing_ok=True)
+
+    def clear(self, attempt: str) -> None:
+        """Removes what waits of an attempt."""
+        for path in self.folder.glob(f"staged-{attempt}-*"):
+            shutil.rmtree(path, ignore_errors=True)
+        (self.folder / f"{attempt}.json").unlink(missing_ok=True)
+
+    # What is noted of a table
+
+    def properties(self) -> dict[str, str]:
+        try:
+            found: dict[str, str] = json.loads((self.folder / "table.json").read_text())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def set_property(self, name: str, value: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        new = self.folder / f"table.json.{uuid4()}.new"
+        new.write_text(json.dumps({**self.properties(), name: value}))
+        os.replace(new, self.folder / "table.json")
+
+
+def reader(
+    session: SparkSession,
+    place: Path,
+    parts: Sequence[Part],
+    fixed: Mapping[str, str],
+    schema: StructType,
+) -> Callable[[], DataFrame]:
+    """How to read again what was written: columns that folders tell are in no file."""
+    moving = [part for part in parts if part.column not in fixed]
+    told = {
+        part.column: number
+        for number, part in enumerate(moving)
+        if part.in_path and part.transform.name == "identity"
+    }
+    absent = {*told, *(p.column for p in parts if p.in_path and p.column in fixed)}
+    inside = [f for f in schema.fields if f.name not in absent]
+    folders = [StructField(f"_p{number}", StringType()) for number in range(len(moving))]
+
+    def value(field_: StructField) -> Column:
+        if field_.name in told:
+            text = F.col(f"_p{told[field_.name]}")
+            held = text.substr(F.lit(len(_VALUE) + 1), F.length(text))
+            return held.cast(field_.dataType).alias(field_.name)
+        if field_.name in absent:
+            return F.lit(fixed[field_.name]).cast(field_.dataType).alias(field_.name)
+        return F.col(quoted_name(field_.name))
+
+    def read() -> DataFrame:
+        opened = session.read.schema(StructType([*inside, *folders]))
+        rows = opened.parquet(escaped_path(str(place)))
+        return rows.select(*(value(field_) for field_ in schema.fields))
+
+    return read
+
+
+def check_length(name: str) -> None:
+    if len(name.encode()) > _LONGEST:
+        raise KeyRejected(
+            f"the value {shown(name.partition('=')[2])} is too long for the name of a folder",
+            "use shorter values, or a lake of iceberg",
+        )
+
+
+def _value(folder: str) -> str | None:
+    """What Spark wrote into the name of a folder."""
+    text = folder.partition("=")[2]
+    if text == NULL_FOLDER:
+        return None
+    value = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+    if not value.startswith(_VALUE):
+        raise EngineError(f"Spark made a folder {folder} that nobody asked for", "report this")
+    return value[len(_VALUE) :]

@@ -1,0 +1,84 @@
+"""[lakes.<name>] of the format ducklake: a catalog in a database, and a folder of files."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from tranche.errors import ConfigError
+from tranche.model.project import Lake
+
+_KINDS = ("sqlite", "duckdb", "postgres")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_COLUMN = re.compile(r"[^\W\d]\w*")
+
+
+class Reader(Protocol):
+    """What checks the settings of one file."""
+
+    root: Path
+
+    def error(self, what: str, remedy: str, name: str) -> ConfigError: ...
+
+    def string(self, table: dict[str, Any], name: str, default: str) -> str: ...
+
+    def retention(self, table: dict[str, Any], where: str) -> timedelta: ...
+
+
+def read_ducklake(reader: Reader, name: str, table: dict[str, Any]) -> Lake:
+    where = f"lakes.{name}"
+    if "warehouse" in table:
+        raise reader.error(
+            f"{where} is a DuckLake, whose files lie where data says",
+            "write data = … instead of warehouse",
+            f"{where}.warehouse",
+        )
+    folder = reader.string(table, f"{where}.data", f".tranche/warehouse/{name}")
+    if _ELSEWHERE.match(folder) and not folder.startswith("file://"):
+        raise reader.error(
+            f"{where}.data is {folder!r}, and DuckDB reaches no bucket here: its extension httpfs is"
+            " in no package that Tranche installs",
+            "give a folder that Spark and this machine see",
+            f"{where}.data",
+        )
+    if folder.startswith("file:"):
+        folder = "/" + folder.removeprefix("file:").lstrip("/")
+    return Lake(
+        name=name,
+        format="ducklake",
+        warehouse=str(reader.root / folder),
+        database=_database(reader, name, table),
+        data_named="data" in table,
+        retention=reader.retention(table, where),
+        partition_column=_column(reader, where, table),
+    )
+
+
+def _database(reader: Reader, name: str, table: dict[str, Any]) -> str:
+    setting = f"lakes.{name}.catalog"
+    text = reader.string(table, setting, f"sqlite:.tranche/warehouse/{name}.ducklake")
+    kind, _, place = text.partition(":")
+    if kind not in _KINDS or not place:
+        # It may hold a password, and is not shown.
+        raise reader.error(
+            f"{setting} is no catalog of a DuckLake",
+            'write it as "sqlite:lake.db", "duckdb:lake.ducklake" or "postgres:dbname=… host=…"',
+            setting,
+        )
+    if kind == "postgres":
+        return text
+    return f"{kind}:{reader.root / place.removeprefix('//')}"
+
+
+def _column(reader: Reader, where: str, table: dict[str, Any]) -> str | None:
+    name = f"{where}.partition_column"
+    if "partition_column" not in table:
+        return None
+    column = reader.string(table, name, "")
+    if not _COLUMN.fullmatch(column):
+        raise reader.error(
+            f"{name} is {column!r}", "give the name of a column, such as _wm_partition", name
+        )
+    return column

@@ -1,0 +1,150 @@
+"""Casts, which round in another way than Spark's."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from tranche.model.asset import PARTITION_TOKEN
+from tranche.script.duckdb.operators import as_text
+from tranche.script.duckdb.pieces import Piece, refused
+from tranche.script.duckdb.rules import only, rule, say
+from tranche.script.duckdb.types import (
+    FLOATS,
+    WHOLE,
+    is_decimal,
+    is_whole,
+    nested_type,
+    scale_of,
+    spark_type,
+)
+
+_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}\s*")
+_TIMESTAMP = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*")
+_ZONED = re.compile(
+    r"\s*\d{4}-\d{1,2}-\d{1,2}( \d{1,2}:\d{2}:\d{2}(\.\d{1,6})?([+-]\d{2}(:\d{2})?|Z)?)?\s*"
+)
+_FORMS = {"date": _DATE, "timestamp_ntz": _TIMESTAMP, "timestamp": _ZONED}
+
+
+@rule(exp.Cast)
+def cast(node: exp.Expr) -> Piece:
+    only(node, "this", "to", "_type", "safe")
+    if isinstance(node.this, exp.Array) and _is_nested(node):
+        return _cast_list(node)
+    target = spark_type(node.args["to"])
+    _check_literal(node.this, target)
+    return converted(node, say(node.this), target)
+
+
+def _is_nested(node: exp.Expr) -> bool:
+    return bool(node.args["to"].args.get("nested"))
+
+
+def _cast_list(node: exp.Expr) -> Piece:
+    """`[]::INTEGER[]`: a list that has nothing to convert."""
+    if node.this.expressions:
+        raise refused(node, "a cast of a list is not translated", "cast its elements")
+    return Piece(f"CAST(array() AS {nested_type(node.args['to']).upper()})", "list")
+
+
+def _check_literal(node: exp.Expr, target: str) -> None:
+    """Spark takes more texts for dates and times than DuckDB does."""
+    form = _FORMS.get(target)
+    if form is None or not isinstance(node, exp.Literal) or not node.args.get("is_string"):
+        return
+    text = str(node.this)
+    if PARTITION_TOKEN not in text and "{partition." not in text and not form.fullmatch(text):
+        raise refused(
+            node, f"{text!r} is not translated as a {target}", "write YYYY-MM-DD HH:MM:SS"
+        )
+
+
+def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
+    """A value as one of another type, rounded as DuckDB does."""
+    if piece.type == target and not is_decimal(target):
+        return piece
+    if target == "string":
+        return Piece(as_text(node, piece), "string")
+    word = target.upper()
+    plain = f"CAST({piece.text} AS {word})"
+    if is_whole(target):
+        return Piece(_whole(piece, word, "CAST"), target)
+    if is_decimal(target) and (piece.type in FLOATS or piece.type in (None, "number")):
+        return Piece(_decimal(piece, word, scale_of(target)), target)
+    if target == "boolean" and piece.type == "string":
+        raise refused(node, "a text as a BOOLEAN is not translated", "compare it with a text")
+    return Piece(plain, target)
+
+
+def _whole(piece: Piece, word: str, cast_: str) -> str:
+    """A floating-point number goes to the nearest, halves to the even one; of a decimal, halves go
+    away from zero. Spark would cut both off."""
+    plain = f"{cast_}({piece.text} AS {word})"
+    nearest = f"{cast_}(rint(CAST({piece.text} AS DOUBLE)) AS {word})"
+    away = f"{cast_}(round({_wide(piece)}) AS {word})"
+    if is_whole(piece.type) or piece.type in ("string", "boolean", "null"):
+        return plain
+    if piece.type in FLOATS:
+        return nearest
+    if is_decimal(piece.type):
+        return f"{cast_}(round({piece.text}) AS {word})"
+    return (
+        f"CASE WHEN typeof({piece.text}) IN ('float', 'double') THEN {nearest}"
+        f" WHEN typeof({piece.text}) LIKE 'decimal%' THEN {away} ELSE {plain} END"
+    )
+
+
+def _wide(piece: Piece) -> str:
+    return f"CAST({piece.text} AS DECIMAL(38,18))"
+
+
+def _decimal(piece: Piece, word: str, scale: int) -> str:
+    """A floating-point number is multiplied first, and what that gives is rounded."""
+    plain = f"CAST({piece.text} AS {word})"
+    shifted = f"round(CAST({piece.text} AS DOUBLE) * 1E{scale}D)"
+    unit = "1BD" if scale == 0 else f"CAST('0.{'0' * (scale - 1)}1' AS DECIMAL({scale},{scale}))"
+    whole = f"CAST({shifted} AS DECIMAL({38 - scale},0))"
+    rounded = f"CAST({whole} * {unit} AS {word})"
+    if piece.type in FLOATS:
+        return rounded
+    return f"CASE WHEN typeof({piece.text}) IN ('float', 'double') THEN {rounded} ELSE {plain} END"
+
+
+@rule(exp.TryCast)
+def try_cast(node: exp.Expr) -> Piece:
+    """NULL for what is no such value. Where the engines disagree about a text, it breaks off."""
+    only(node, "this", "to", "_type", "safe")
+    target = spark_type(node.args["to"])
+    piece = say(node.this)
+    word = target.upper()
+    if target == "string":
+        return Piece(as_text(node, piece), "string")
+    if target in WHOLE:
+        sure, digits = r"^\\s*[+-]?[0-9]+\\s*$", "[0-9]"
+        said = _whole(piece, word, "TRY_CAST")
+    elif target == "double" or is_decimal(target):
+        sure, digits = r"^\\s*[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)\\s*$", "[0-9]"
+        said = f"TRY_CAST({piece.text} AS {word})"
+        if is_decimal(target) and piece.type != "string":
+            raise refused(node, "TRY_CAST to a DECIMAL of something else than a text", "use CAST")
+    elif target == "date":
+        sure, digits = r"^\\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}\\s*$", "[0-9]"
+        said = f"TRY_CAST({piece.text} AS {word})"
+    else:
+        raise refused(node, f"TRY_CAST to {word} is not translated", "use CAST, or strptime")
+    if piece.type not in ("string", None):
+        return Piece(said, target)
+    value = f"CAST({piece.text} AS STRING)" if piece.type is None else piece.text
+    unsure = (
+        f"raise_error(concat('TRY_CAST of \\'', {value}, '\\' means another thing in DuckDB;"
+        " clean the text first'))"
+    )
+    text = (
+        f"CASE WHEN {value} RLIKE '{sure}' THEN TRY_CAST({value} AS {word})"
+        f" WHEN {value} RLIKE '{digits}|(?i)inf|nan|epoch' THEN {unsure} END"
+    )
+    if piece.type == "string":
+        return Piece(f"({text})", target)
+    return Piece(f"(CASE WHEN typeof({piece.text}) = 'string' THEN {text} ELSE {said} END)", target)

@@ -1,0 +1,132 @@
+d + 1
+d - 1
+d::DATE - DATE '2024-01-01'
+d::DATE - e::DATE
+d + INTERVAL 1 DAY
+d + INTERVAL 1 MONTH
+d - INTERVAL 1 YEAR
+ts + INTERVAL 1 DAY
+ts + INTERVAL '2 hours'
+ts - INTERVAL 90 MINUTE
+ts + INTERVAL 1 MONTH
+ts + INTERVAL 3 SECOND
+ts + INTERVAL 1 WEEK
+ts + INTERVAL 1 QUARTER
+ts + INTERVAL 500 MILLISECOND
+d + INTERVAL (i % 10) DAY
+ts + INTERVAL (i % 5) MONTH
+ts + INTERVAL (i % 20) HOUR
+INTERVAL 1 DAY + d
+tz + INTERVAL 1 DAY
+tz + INTERVAL 1 HOUR
+tz - INTERVAL 1 MONTH
+date_add(d, INTERVAL 2 DAY)
+year(d)
+month(ts)
+day(d)
+quarter(d)
+week(d)
+weekofyear(ts)
+dayofweek(d)
+isodow(d)
+dayofyear(d)
+hour(ts)
+minute(ts)
+second(ts)
+hour(d)
+year(tz)
+hour(tz)
+isoyear(d)
+decade(d)
+date_part('year', d)
+date_part('dow', ts)
+date_part('doy', d)
+date_part('epoch', ts)
+extract(month FROM d)
+extract(isodow FROM ts)
+extract(epoch FROM tz)
+epoch(ts)
+epoch(d)
+epoch(tz)
+epoch_ms(ts::TIMESTAMP)
+epoch_us(ts::TIMESTAMP)
+epoch_ms(tz::TIMESTAMPTZ)
+date_trunc('month', d)
+date_trunc('month', ts)
+date_trunc('month', tz)
+date_trunc('year', d)
+date_trunc('quarter', ts)
+date_trunc('week', d)
+date_trunc('day', ts)
+date_trunc('day', tz)
+date_trunc('hour', ts)
+date_trunc('minute', ts)
+date_trunc('second', te)
+date_trunc('hour', d)
+date_trunc('month', ts)::DATE
+date_diff('day', d, e)
+date_diff('month', d, e)
+date_diff('year', e, d)
+date_diff('quarter', d, e)
+date_diff('week', d, e)
+date_diff('hour', ts, te)
+date_diff('minute', ts, te)
+date_diff('second', te, ts)
+datediff('day', ts, te)
+date_diff('day', tz, ts)
+dayname(d)
+monthname(ts)
+last_day(d)
+last_day(ts)
+make_date(2024, 2, 29)
+make_date(year(d), month(d), 1)
+make_timestamp(2024, 1, 2, 3, 4, 5.678)
+to_timestamp(0)
+to_timestamp(1704067200.5)
+to_timestamp(g % 1000000)
+strftime(d, '%Y-%m-%d')
+strftime(ts, '%Y-%m-%d %H:%M:%S')
+strftime(ts, '%d/%m/%y %I:%M %p')
+strftime(ts, '%A, %-d %B %Y')
+strftime(ts, '%a %b %j')
+strftime(d, '%G-W%V')
+strftime(d, '%u %w')
+strftime(ts, '%H:%M:%S.%f')
+strftime(te, '%-H %-M %-S %-I')
+strftime(ts, '100%% at %x %T')
+strftime(ts, 'it''s %Y')
+strftime(tz, '%Y-%m-%dT%H')
+strptime('2024-01-02', '%Y-%m-%d')
+strptime('2024-1-2', '%Y-%m-%d')
+strptime('02/01/2024 03:04:05', '%d/%m/%Y %H:%M:%S')
+strptime('20240102', '%Y%m%d')
+strptime('2024-01-02T03:04', '%Y-%m-%dT%H:%M')
+strptime('1/2/2024', '%m/%d/%Y')::DATE
+(TIMESTAMP '2024-01-01 12:00:00') AT TIME ZONE 'Europe/Paris'
+(TIMESTAMP '2024-07-01 12:00:00') AT TIME ZONE 'America/New_York'
+(TIMESTAMPTZ '2024-01-01 12:00:00+00') AT TIME ZONE 'Europe/Paris'
+tz::TIMESTAMPTZ AT TIME ZONE 'Asia/Kolkata'
+ts::TIMESTAMP AT TIME ZONE 'Asia/Kolkata'
+current_date = today()
+now() > TIMESTAMPTZ '2024-01-01 00:00:00+00'
+current_date > DATE '2024-01-01'
+now() = current_timestamp
+strftime(ts + INTERVAL 10000 YEAR, '%Y')
+strftime(DATE '0999-01-01', '%Y')
+date_trunc('week', ts)
+date_trunc('year', tz)
+date_diff('week', ts, te)
+date_diff('month', ts, te)
+date_diff('hour', d, e)
+ts - INTERVAL 1 MICROSECOND
+d + INTERVAL 13 MONTH
+d >= '2024-01-01' AND d < DATE '2024-02-01' + INTERVAL 1 MONTH
+ts::DATE = d
+d + i % 7
+extract(hour FROM ts)
+ts BETWEEN '2024-01-01' AND '2024-12-31'
+get_current_timestamp() = now()
+datepart('month', d)
+weekday(d)
+dayofmonth(ts)
+datetrunc('month', d)

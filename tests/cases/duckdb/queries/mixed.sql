@@ -1,0 +1,81 @@
+SELECT d AS a FROM v UNION ALL SELECT ts FROM v;
+
+SELECT ts AS a FROM v UNION ALL SELECT tz FROM v;
+
+SELECT d AS a FROM v UNION ALL SELECT e FROM v;
+
+SELECT i AS a FROM v UNION ALL SELECT x FROM v;
+
+SELECT i AS a FROM v UNION ALL SELECT n FROM v;
+
+SELECT g AS a FROM v UNION ALL SELECT x FROM v;
+
+SELECT n AS a FROM v UNION ALL SELECT x FROM v;
+
+SELECT coalesce(d, ts) AS a FROM v;
+
+SELECT coalesce(g, x) AS a FROM v;
+
+SELECT coalesce(n, x) AS a FROM v;
+
+SELECT greatest(g, x) AS a FROM v;
+
+SELECT g = x AS a FROM v;
+
+SELECT g > x AS a, g + x AS b, g * y AS c FROM v;
+
+SELECT d = ts AS a, ts = tz AS b, d < tz AS c FROM v;
+
+SELECT [i, x] AS a FROM v;
+
+SELECT [d, ts] AS a FROM v;
+
+SELECT f < true AS a, s > 'a' AS b FROM v;
+
+SELECT sum(i) / 2 AS a, sum(i) // 2 AS b, sum(i) % 7 AS c, avg(i) * 2 AS d FROM v WHERE id <> 5;
+
+SELECT id, i::VARCHAR || ':' || j AS a FROM v;
+
+SELECT count(*) AS a FROM v WHERE NOT (i > 5);
+
+SELECT year(ts) * 100 + month(ts) AS a, count(*) AS c FROM v GROUP BY ALL;
+
+SELECT (SELECT count(*) FROM orders o WHERE o.customer = c.customer) AS a, tier FROM customers c;
+
+SELECT customer, count(DISTINCT region) FILTER (amount > 1) AS a FROM orders GROUP BY customer;
+
+SELECT i IS NULL AS a, count(*) AS c, sum(coalesce(i, 0)) AS s FROM v WHERE id <> 5 GROUP BY i IS NULL;
+
+SELECT id, sum(amount) OVER (PARTITION BY region ORDER BY id) / sum(amount) OVER (PARTITION BY region) AS share FROM orders;
+
+SELECT string_agg(DISTINCT region, ',') AS a FROM orders WHERE region = 'eu';
+
+SELECT {'a': i, 'l': l}.l[1] AS a FROM v;
+
+SELECT unnest([1,2,3]) AS a, 'x' AS b;
+
+SELECT a.id FROM (SELECT id FROM orders) AS a WHERE a.id > 3 ORDER BY a.id;
+
+SELECT MAP {'a': i} AS m FROM v WHERE id < 3;
+
+SELECT list_transform([1, 2], x -> x / 2) AS a;
+
+SELECT list_transform(ls, x -> upper(x) || '!') AS a FROM v;
+
+SELECT x FROM (SELECT unnest(l) AS x FROM v) WHERE x > 2;
+
+SELECT id FROM orders ORDER BY region NULLS FIRST, amount DESC NULLS LAST, id LIMIT 3;
+
+SELECT * FROM range(3) AS a(x), range(2) AS b(y);
+
+SELECT min(placed) AS a, max(placed)::DATE AS b, max(placed) > min(placed) AS c FROM orders;
+
+SELECT f AND NULL AS a, f OR NULL AS b, NOT NULL AS c FROM v;
+
+SELECT i::DOUBLE / 0 AS a, 0.0 / 0 AS b, -i / 0.0 AS c FROM v;
+
+SELECT round(n / 3, 2) AS a, round(sum_ / 7, 3) AS b FROM (SELECT n, sum(n) OVER () AS sum_ FROM v WHERE id <> 5);
+
+SELECT 7 // 2 AS a, -7 // 2 AS b, 7 // -2 AS c, -7 % 2 AS d, 7 % -2 AS e;
+
+SELECT 0.1 * 3 AS a, 1.5 * 1.5 AS b, 10 / 4 AS c, 10 / 4.0 AS d, 2 / 3 * 3 AS e, 1e308 * 10 AS f;

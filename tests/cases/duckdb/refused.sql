@@ -1,0 +1,203 @@
+-- the function median is not translated: its interpolation rounds in another way; use row_number and pick the row
+SELECT median(amount) AS m FROM orders;
+
+-- the function stddev is not translated: the last digits depend on the order of rows; compute it from sums
+SELECT stddev(amount) AS m FROM orders;
+
+-- the function ln is not translated: the last digit of the result may differ; compute it with + - * /
+SELECT ln(amount) AS m FROM orders;
+
+-- a power (** or ^) is not translated; multiply the value with itself
+SELECT amount ** 2 AS m FROM orders;
+
+-- the function first is not translated: which of several it takes is not said; use max or arg_max
+SELECT first(amount) AS m FROM orders;
+
+-- the function random is not translated: its rows would be others each time; take a column
+SELECT random() AS m FROM orders;
+
+-- SAMPLE takes other rows each time; filter the rows
+SELECT id FROM orders USING SAMPLE 10%;
+
+-- SAMPLE takes other rows each time; filter the rows
+SELECT id FROM orders TABLESAMPLE 10%;
+
+-- POSITIONAL JOIN is not translated; join by a column
+SELECT id FROM orders POSITIONAL JOIN customers;
+
+-- the function columns is not translated: the columns are not known when a script is read; write the columns
+SELECT COLUMNS('a.*') FROM orders;
+
+-- the function columns is not translated: the columns are not known when a script is read; write the columns
+SELECT min(COLUMNS(*)) FROM orders;
+
+-- UNION BY NAME is not translated; name the columns in both queries
+SELECT id FROM orders UNION ALL BY NAME SELECT id FROM orders;
+
+-- WITH RECURSIVE is not translated; use range or generate_series
+WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t WHERE a < 3) SELECT a FROM t;
+
+-- LIMIT of a percentage is not translated; write the number
+SELECT id FROM orders LIMIT 10%;
+
+-- a column without a name, which the engines would name differently; give it one with AS
+SELECT count(*) FROM orders;
+
+-- a column without a name, which the engines would name differently; give it one with AS
+SELECT id, amount * 2 FROM orders;
+
+-- the type HUGEINT has no counterpart in Spark; use BOOLEAN, INTEGER, BIGINT, FLOAT, DOUBLE, DECIMAL, VARCHAR, DATE or TIMESTAMP
+SELECT id::HUGEINT AS h FROM orders;
+
+-- the type UINTEGER has no counterpart in Spark; use BOOLEAN, INTEGER, BIGINT, FLOAT, DOUBLE, DECIMAL, VARCHAR, DATE or TIMESTAMP
+SELECT id::UINTEGER AS h FROM orders;
+
+-- the type TIME has no counterpart in Spark; use BOOLEAN, INTEGER, BIGINT, FLOAT, DOUBLE, DECIMAL, VARCHAR, DATE or TIMESTAMP
+SELECT placed::TIME AS h FROM orders;
+
+-- 99999999999999999999 is a HUGEINT, which Spark lacks; cast a text to DECIMAL
+SELECT 99999999999999999999 AS h;
+
+-- an interval as a value is not translated; add it to a time
+SELECT INTERVAL 1 DAY AS h;
+
+-- the difference of two times is an INTERVAL; use date_diff
+SELECT placed::TIMESTAMP - TIMESTAMP '2024-01-01 00:00:00' AS h FROM orders;
+
+-- an interval of several units is not translated; add one after the other
+SELECT placed + INTERVAL '1 month 2 days' AS h FROM orders;
+
+-- %U in a format is not translated; use %-H %-I %-M %-S %-d %-j %-m %A %B %G %H %I %M %S %T %V %X %Y %a %b %c %d %f %j %m %p %u %w %x %y
+SELECT strftime(placed, '%U') AS h FROM orders;
+
+-- the format is computed; write it as a literal
+SELECT strftime(placed, customer) AS h FROM orders;
+
+-- the pattern is computed; write it as a literal
+SELECT regexp_matches(customer, region) AS h FROM orders;
+
+-- '(?=a' in a pattern is not translated; use (…)
+SELECT regexp_matches(customer, 'x(?=a)') AS h FROM orders;
+
+-- GLOB is not translated; use LIKE
+SELECT customer GLOB 'a*' AS h FROM orders;
+
+-- SIMILAR TO is not translated; use regexp_full_match
+SELECT customer SIMILAR TO 'a.*' AS h FROM orders;
+
+-- LIKE … ESCAPE is not translated; use contains or regexp_matches
+SELECT customer LIKE 'a$%' ESCAPE '$' AS h FROM orders;
+
+-- the function reverse is not translated: characters may be made of several; turn them around before
+SELECT reverse(customer) AS h FROM orders;
+
+-- the function json_extract is not translated: JSON is not translated; read it with columns => {…}
+SELECT json_extract(customer, '$.a') AS h FROM orders;
+
+-- the arrow -> of JSON is not translated; write it in another way
+SELECT customer -> '$.a' AS h FROM orders;
+
+-- the function nosuch is not translated; see docs/duckdb.md for those that are
+SELECT nosuch(customer) AS h FROM orders;
+
+-- the function lenght is not translated; did you mean length?
+SELECT lenght(customer) AS h FROM orders;
+
+-- a function behind a point is not translated; write function(value, …)
+SELECT customer.upper() AS h FROM orders;
+
+-- DISTINCT ON without ORDER BY takes any row; add ORDER BY
+SELECT DISTINCT ON (customer) customer, id FROM orders;
+
+-- PIVOT without a list of values, whose columns nobody knows; write ON y IN (1, 2)
+PIVOT orders ON region USING sum(qty) GROUP BY customer;
+
+-- a text made of a DOUBLE; cast it to DECIMAL, BIGINT or TIMESTAMP, or use strftime; for lists, list_concat
+SELECT x::DOUBLE::VARCHAR AS h FROM v;
+
+-- TRY_CAST to TIMESTAMP_NTZ is not translated; use CAST, or strptime
+SELECT TRY_CAST(customer AS TIMESTAMP) AS h FROM orders;
+
+-- a cast of a list is not translated; cast its elements
+SELECT [1, 2]::VARCHAR[] AS h;
+
+-- values of a text and of another type beside each other; cast them
+SELECT coalesce(1, 'x') AS h;
+
+-- arithmetic with a text; cast it, as in x::INTEGER or x::DATE
+SELECT '1' + id AS h FROM orders;
+
+-- '2024' is not translated as a date; write YYYY-MM-DD HH:MM:SS
+SELECT '2024'::DATE AS h;
+
+-- a division of FLOATs; cast to DOUBLE before dividing
+SELECT 1::FLOAT / 2 AS h;
+
+-- list with DISTINCT; sort it: list(x ORDER BY x) of a subquery
+SELECT list(DISTINCT customer) AS h FROM orders;
+
+-- IGNORE NULLS is not translated; filter the rows before
+SELECT lag(amount) IGNORE NULLS OVER (ORDER BY id) AS h FROM orders;
+
+-- place 0 of a list; places are counted from 1
+SELECT [1, 2][0] AS h;
+
+-- the table function glob is not translated; use a table
+SELECT file FROM glob('*');
+
+-- read_csv without header, which would be guessed; write header = true
+SELECT id FROM read_csv('data/x.csv', columns = {'id': 'INTEGER'});
+
+-- read_json without columns, whose types would be guessed; write columns = {'id': 'BIGINT', 'name': 'VARCHAR'}
+SELECT id FROM read_json('data/x.json');
+
+-- the option filename of read_parquet is not translated; leave it out
+SELECT id FROM read_parquet('data/x.parquet', filename = true);
+
+-- INSERT is not translated; before the SELECT stand only ATTACH, SET, LOAD and CREATE TEMP TABLE or VIEW
+INSERT INTO orders SELECT * FROM orders;
+
+-- CREATE MACRO of this form is not translated; before the SELECT stand only ATTACH, SET, LOAD and CREATE TEMP TABLE or VIEW
+CREATE MACRO f(a) AS a + 1;
+
+-- CREATE TABLE of this form is not translated; before the SELECT stand only ATTACH, SET, LOAD and CREATE TEMP TABLE or VIEW
+CREATE TABLE x AS SELECT 1 AS a;
+
+-- the setting default_null_order is not translated; leave it out
+SET default_null_order = 'nulls_first';
+
+-- USE is not translated; write the lake before the names of tables
+USE dl;
+
+-- the extension 'spatial' is not known; leave it out, or use aws, azure, core_functions, ducklake, httpfs, icu, json, parquet
+LOAD spatial;
+
+-- FILTER of a window is not translated; use CASE WHEN … THEN … END
+SELECT count(*) FILTER (amount > 6) OVER (ORDER BY id) AS a FROM orders;
+
+-- id in an expression of ORDER BY may mean a column or the name given in SELECT; give it a name that no column has, and use it in a query around this one
+SELECT -id AS id FROM orders ORDER BY id + 0 LIMIT 1;
+
+-- region in an expression of HAVING may mean a column or the name given in SELECT; give it a name that no column has, and use it in a query around this one
+SELECT upper(region) AS region, count(*) AS c FROM orders GROUP BY region HAVING region = 'EU';
+
+-- an order of lists or structs, in which NULL has another place; compare elements
+SELECT [1, NULL] < [1, 2] AS a;
+
+-- values of a text and of another type beside each other; cast them
+SELECT id::INTEGER AS a FROM orders UNION ALL SELECT upper(customer) FROM orders;
+
+-- a FLOAT beside another number, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE or DECIMAL
+SELECT 1.5::FLOAT + 1 AS a;
+
+-- a star inside an expression is not translated; write it in another way
+SELECT * LIKE 'a%' FROM orders;
+
+-- a window that adds to a named one; write it out
+SELECT sum(qty) OVER (w ROWS 3 PRECEDING) AS a FROM orders WINDOW w AS (ORDER BY id);
+
+-- o.id of one table in EXCLUDE; write t.* EXCLUDE (…)
+SELECT * EXCLUDE (o.id) FROM orders AS o;
+
+-- AT (TIMESTAMP => …) is not translated; use AT (VERSION => 3)
+SELECT id FROM orders AT (TIMESTAMP => TIMESTAMP '2024-01-01 00:00:00');

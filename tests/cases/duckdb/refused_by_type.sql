@@ -1,0 +1,62 @@
+-- line 3: the difference of two dates or times is another thing in Spark; use date_diff('day', from, to), or cast both to DATE
+SELECT d - e AS a FROM v;
+
+-- line 3: a text is made of a value that Spark writes in another way
+SELECT 'x' || x AS a FROM v;
+
+-- line 3: a text is made of a value that Spark writes in another way
+SELECT tz::VARCHAR AS a FROM v;
+
+-- line 3: round of something that may be a DOUBLE; write round(x::DOUBLE, n) or round(x::DECIMAL(18,4), n)
+SELECT round(y, 1) AS a FROM v;
+
+-- line 3: // of something else than whole numbers; cast to BIGINT, or use /
+SELECT n // 2 AS a FROM v;
+
+-- line 3: % of floating-point numbers; cast to DECIMAL or BIGINT
+SELECT x % 2 AS a FROM v;
+
+-- line 3: floor of something that may be no DOUBLE; cast it to DOUBLE or DECIMAL
+SELECT floor(n) AS a FROM v;
+
+-- line 3: a division of FLOATs; cast to DOUBLE before dividing
+SELECT z / 2 AS a FROM (SELECT y::FLOAT AS z FROM v);
+
+-- line 3: date_trunc to hour of a time with a zone; cast to TIMESTAMP
+SELECT date_trunc('hour', tz) AS a FROM v;
+
+-- line 3: 24 hours or more are added to a time with a zone, in which days have 23 or 25 hours; add days, or cast the time to TIMESTAMP
+SELECT tz + INTERVAL 48 HOUR AS a FROM v;
+
+-- line 3: string_agg of something else than texts; cast it to VARCHAR
+SELECT string_agg(id, ',') AS a FROM v;
+
+-- TRY_CAST of '1.5' means another thing in DuckDB; clean the text first
+SELECT TRY_CAST(t AS INTEGER) AS a FROM (VALUES ('1.5')) AS q(t);
+
+-- requires the ("ARRAY" or "MAP") type
+SELECT s[1] AS a FROM v;
+
+-- Cannot resolve "length(l)" due to data type mismatch
+SELECT length(l) AS a FROM v;
+
+-- line 3: a product with more digits than a decimal has; cast the factors to DOUBLE
+SELECT a * a * a AS b FROM (SELECT 0.0000000001::DECIMAL(16,10) AS a);
+
+-- line 3: a FLOAT beside another number, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE or DECIMAL
+SELECT z + 1 AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a FLOAT beside another number, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE or DECIMAL
+SELECT z * 0.1 AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a FLOAT beside another number, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE or DECIMAL
+SELECT z - id AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a FLOAT beside another number, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE or DECIMAL
+SELECT id + z AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a FLOAT beside another number, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE or DECIMAL
+SELECT z = 0.25 AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a FLOAT beside another type, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE
+SELECT coalesce(z, 0) AS a FROM (SELECT id, y::FLOAT AS z FROM v);

@@ -1,0 +1,430 @@
+"""What is DuckLake's own: folders, buckets, clients that write meanwhile, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from tranche.lakes.commit import Commit
+from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
+from tranche.lakes.ducklake.duck import opened
+from tranche.lakes.ducklake.layout import transformed
+from tranche.lakes.ducklake.table import DuckLakeTable
+from tranche.lakes.ducklake.types import spark_type
+from tranche.model.asset import LakeTable
+from tranche.model.layout import SetLayout, Transform
+from tranche.model.project import Lake, Project
+from tranche.model.run import Attempt
+from tranche.planning.given import rollback_plan
+from tranche.ports import Upkeep
+from tranche.run.runner import run_plan
+from tranche.testing import MemoryStore
+
+if TYPE_CHECKING:
+    from .conftest import Bench
+
+LAKES = ("ducklake",)
+DAILY = """\
+-- pipeline
+-- partitioned daily
+-- materialize lake://main/@t{how}
+{more}SELECT * FROM VALUES {rows} AS v(id, name)
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_ducklake(bench: Bench) -> None:
+    bench.lake = "ducklake"
+
+
+def lake_of(bench: Bench) -> Lake:
+    return bench.engine._settings.lakes["ducklake"]
+
+
+@contextmanager
+def client(bench: Bench) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB by itself, as others use it."""
+    connection = opened(("ducklake", "sqlite_scanner"))
+    connection.execute("SET ducklake_max_retry_count = 20")
+    connection.execute(f"ATTACH 'ducklake:{lake_of(bench).database}' AS l")
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS l.{bench.schema}")
+    connection.execute(f"USE l.{bench.schema}")
+    yield connection
+    connection.close()
+
+
+def put(bench: Bench, rows: str, day: int = 1, how: str = "", more: str = "") -> Any:
+    text = DAILY.format(rows=rows, how=how, more=more)
+    step, _ = bench.ran(text, partition=f"2026-05-{day:02}")
+    return step.record
+
+
+def table(bench: Bench, name: str = "t") -> DuckLakeTable:
+    address = LakeTable("ducklake", name, bench.schema)
+    return DuckLakeTable(bench.engine.session(), address, lake_of(bench))
+
+
+def files(bench: Bench) -> set[str]:
+    """All files of the schema, registered or not."""
+    root = Path(lake_of(bench).warehouse)
+    found = [*(root / bench.schema).rglob("*.parquet")]
+    found += (root / "_tranche" / bench.schema).rglob("*.parquet")
+    return {str(path.relative_to(root)) for path in found}
+
+
+def test_files_are_where_duckdb_has_them_and_a_day_reads_its_own(bench: Bench) -> None:
+    for day in range(1, 5):
+        assert put(bench, "(1, 'a'), (2, NULL)", day).status == "succeeded"
+    assert {os.path.dirname(name) for name in files(bench)} == {
+        f"{bench.schema}/t/_tranche_partition=2026-05-0{day}" for day in range(1, 5)
+    }
+    read = bench.engine.table(bench.engine.session(), LakeTable("ducklake", "t", bench.schema))
+    one = read.rows().where(F.col("_tranche_partition") == "2026-05-03")
+    touched = {row[0] for row in one.select(F.input_file_name()).collect()}
+    assert touched and all("05-03" in name for name in touched)
+    with client(bench) as duck:
+        found = duck.execute("SELECT * FROM t WHERE _tranche_partition = '2026-05-03'").fetchall()
+        assert sorted(found) == [(1, "a", "2026-05-03"), (2, None, "2026-05-03")]
+        (info,) = duck.execute(
+            f"SELECT commit_extra_info FROM {META.replace('dl', 'l')}.ducklake_snapshot_changes"
+            " ORDER BY snapshot_id DESC LIMIT 1"
+        ).fetchone() or ("",)
+        assert '"tranche.partition": "2026-05-04"' in info
+
+
+BUCKETED = {
+    "int32": "(i * 7919 - 500)::INTEGER",
+    "int64": "i * 1234567890123 - 5000000000000",
+    "int8": "(i % 200 - 100)::TINYINT",
+    "decimal(9,2)": "((i * 31 - 700) / 10)::DECIMAL(9,2)",
+    "decimal(30,4)": "((i * 31 - 700) / 10)::DECIMAL(30,4)",
+    "date": "DATE '1960-01-01' + (i * 61)::INTEGER",
+    "timestamp": "TIMESTAMP '1960-01-01 00:00:00.000001' + to_hours(i * 1001)",
+    "timestamptz": "TIMESTAMPTZ '1960-01-01 00:00:00.000001+00' + to_hours(i * 1001)",
+    "varchar": "CASE WHEN i = 3 THEN '' ELSE repeat(chr(((i % 60) + 200)::INTEGER), (i % 23)::INTEGER) || i END",
+    "blob": "encode(repeat('x', (i % 9)::INTEGER) || i)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_buckets_and_calendar_values_are_those_of_duckdb(bench: Bench, zone: str) -> None:
+    """Of all types at once, with NULL among them."""
+    duck = opened(("ducklake",))
+    names = {type_: f"c{number}" for number, type_ in enumerate(BUCKETED)}
+    columns = ", ".join(
+        f"CASE WHEN i = 7 THEN NULL ELSE {text} END AS {names[type_]}"
+        for type_, text in BUCKETED.items()
+    )
+    select = f"SELECT {columns} FROM range(300) r(i)"
+    wanted = [f"(murmur3_32({name}) & 2147483647) % 16" for name in names.values()]
+    times = [names["timestamp"], names["timestamptz"], names["date"]]
+    wanted += [f"{what}({name})" for name in times for what in ("year", "month", "day")]
+    expected = duck.execute(f"SELECT {', '.join(wanted)} FROM ({select})").fetchall()
+    rows = duck.execute(select).fetchall()
+    types = {type_: spark_type(type_) for type_ in BUCKETED}
+    schema = StructType([StructField(names[t], s) for t, s in types.items() if s is not None])
+    session = bench.engine.session()
+    session.conf.set("spark.sql.session.timeZone", zone)
+    frame = session.createDataFrame(rows, schema)
+    made = [transformed(Transform("bucket", f.name, 16), f.dataType) for f in schema.fields]
+    by_name = {field.name: field.dataType for field in schema.fields}
+    made += [
+        transformed(Transform(what, name), by_name[name])  # type: ignore[arg-type]
+        for name in times
+        for what in ("year", "month", "day")
+    ]
+    assert [tuple(row) for row in frame.select(*made).collect()] == expected
+
+
+LAYOUT = """\
+-- pipeline
+-- partitioned daily
+-- materialize lake://main/@t
+-- layout {}
+SELECT id, timestamp_seconds(id * 86400 * 20) AS at, nullif('v' || id % 3, 'v1') AS kind
+FROM range(12)
+"""
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "bucket(4, id), kind",
+        pytest.param("month(at)", marks=pytest.mark.slow),
+        pytest.param("hour(at), bucket(3, kind)", marks=pytest.mark.slow),
+    ],
+)
+def test_layouts_are_duckdbs(bench: Bench, layout: str) -> None:
+    """DuckDB finds every row by filters that it prunes with, and can compact the files."""
+    for day in ("2026-05-15", "2026-05-16", "2026-05-15"):
+        step, _ = bench.ran(LAYOUT.format(layout), partition=day)
+        assert step.record.status == "succeeded", step.record.error
+    with client(bench) as duck:
+        for number in range(12):
+            found = duck.execute(f"SELECT count(*) FROM t WHERE id = {number}").fetchone()
+            assert found == (2,), number
+        by_kind = duck.execute("SELECT kind, count(*) FROM t GROUP BY 1 ORDER BY 1").fetchall()
+        assert by_kind == [("v0", 8), ("v2", 8), (None, 8)]
+        month = duck.execute('SELECT count(*) FROM t WHERE month("at") = 1').fetchone()
+        duck.execute(f"CALL ducklake_merge_adjacent_files('l', 't', schema => '{bench.schema}')")
+        assert duck.execute('SELECT count(*) FROM t WHERE month("at") = 1').fetchone() == month
+    assert len(bench.sql("SELECT id FROM @t")) == 24
+    other, _ = bench.ran(LAYOUT.format("year(at)"), partition="2026-05-17")
+    assert other.record.status == "succeeded", other.record.error
+    assert [str(t) for t in table(bench)._layout()] == ["year(at)"]
+    bench.engine.query(SetLayout(LakeTable("ducklake", "t", bench.schema)), limit=1)
+    assert table(bench)._layout() == ()
+    assert len(bench.sql("SELECT id FROM @t WHERE kind IS NULL")) == 12
+
+
+def test_layouts_that_duckdb_would_mix_up(bench: Bench) -> None:
+    text = "-- pipeline\n-- materialize lake://main/@t\n-- layout {}\nSELECT 1 AS id, now() AS at"
+    step, _ = bench.ran(text.format("month(at)") + ", 5 AS month")
+    assert "folders of month(at) are called month, and so is a column" in str(step.record.error)
+    step, _ = bench.ran(text.format("day(at), bucket(3, at)"))
+    assert "has at in two fields" in str(step.record.error)
+    assert bench.tables() == [] and files(bench) == set()
+
+
+def test_clients_that_commit_meanwhile_lose_nothing(bench: Bench) -> None:
+    """A commit that comes between looking and committing makes Tranche look again."""
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE other (id INTEGER)")
+        own = catalog_of(lake_of(bench))
+        asked, came = Catalog.asked, []
+
+        def slow(self: Catalog, statement: str, parameters: Any = ()) -> Any:
+            if statement.startswith("DELETE") and len(came) < 2:
+                came.append(statement)
+                duck.execute(f"INSERT INTO other VALUES ({len(came)})")
+                duck.execute(
+                    f"INSERT INTO t VALUES ({100 + len(came)}, 'theirs', '2026-05-0{len(came) + 1}')"
+                )
+            return asked(self, statement, parameters)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Catalog, "asked", slow)
+            done = put(bench, "(1, 'b')")
+        assert done.status == "succeeded", done.error
+        assert len(came) == 2
+        assert duck.execute("SELECT * FROM other ORDER BY 1").fetchall() == [(1,), (2,)]
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+        assert found == [(1, "b"), (101, "theirs"), (102, "theirs")]
+    assert own.lake.name == "ducklake"
+
+
+def test_a_slice_that_a_client_changed_is_merged_anew(bench: Bench) -> None:
+    assert put(bench, "(1, 'a'), (2, 'b')", how=" key=id").status == "succeeded"
+    text = DAILY.format(rows="(2, 'B'), (3, 'c')", how=" key=id", more="")
+    with client(bench) as duck:
+        work = bench.work(text, partition="2026-05-01")
+        with bench.engine.attempt(work) as trial:
+            trial.stage()
+            duck.execute("UPDATE t SET name = 'theirs' WHERE id = 1")
+            with pytest.raises(Exception, match="another writer changed the same slice"):
+                trial.publish()
+        assert put(bench, "(2, 'B'), (3, 'c')", how=" key=id").status == "succeeded"
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+        assert found == [(1, "theirs"), (2, "B"), (3, "c")]
+
+
+def test_files_of_a_commit_that_failed_are_gone(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    before = files(bench)
+    asked = Catalog.asked
+
+    def broken(self: Catalog, statement: str, parameters: Any = ()) -> Any:
+        if "set_commit_message" in statement:
+            raise duckdb.IOException("the disk is gone")
+        return asked(self, statement, parameters)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Catalog, "asked", broken)
+        with pytest.raises(duckdb.IOException):
+            bench.run(
+                DAILY.format(rows="(9, 'z')", how="", more=""), "dies", partition="2026-05-02"
+            )
+    shown = {name for name in files(bench) - before if not name.startswith("_tranche")}
+    assert shown == set()
+    attempt = Attempt(
+        id="dies", run="run-dies", position=0, number=1, status="running",
+        started_at=datetime.now(UTC),
+    )  # fmt: skip
+    address = LakeTable("ducklake", "t", bench.schema)
+    assert bench.engine.recover(address, ["2026-05-02"], attempt) is None
+    assert files(bench) == before and [r["id"] for r in bench.sql("SELECT id FROM @t")] == [1]
+
+
+def test_an_attempt_whose_process_died_after_the_commit_is_found(bench: Bench) -> None:
+    bench.run(DAILY.format(rows="(1, 'a'), (2, 'b')", how="", more=""), "x", partition="2026-05-01")
+    attempt = Attempt(
+        id="y", run="run-x", position=0, number=2, status="running", started_at=datetime.now(UTC)
+    )
+    address = LakeTable("ducklake", "t", bench.schema)
+    found = bench.engine.recover(address, ["2026-05-01"], attempt)
+    assert found is not None and found.rows == 2 and found.snapshot is not None
+    assert table(bench).attempted(Commit(replace(attempt, id="x"))) is not None
+
+
+def test_a_file_that_is_missing(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    (name,) = files(bench)
+    (Path(lake_of(bench).warehouse) / name).unlink()
+    with pytest.raises(Exception, match=r"is named by the catalog, and Spark finds no such file"):
+        bench.sql("SELECT * FROM @t")
+
+
+def test_columns_that_spark_does_not_write(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute(
+            "CREATE TABLE t (id INTEGER, name VARCHAR, n UTINYINT, _tranche_partition VARCHAR)"
+        )
+        duck.execute("INSERT INTO t VALUES (1, 'a', 200, '2026-05-01')")
+        duck.execute("CREATE TABLE wide (x HUGEINT)")
+    assert bench.sql("SELECT n FROM @t") == [{"n": 200}]
+    done = put(bench, "(1, 'a')", how=" on_schema_change=ignore")
+    assert "n of" in str(done.error) and "UINT8, which Spark does not write" in str(done.error)
+    with pytest.raises(Exception, match="DuckDB's type HUGEINT, for which Spark has none"):
+        bench.sql("SELECT * FROM @wide")
+
+
+def test_parts_of_columns_that_came_with_a_default(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, s STRUCT(a INTEGER), l STRUCT(a INTEGER)[])")
+        duck.execute("INSERT INTO t SELECT i, {a: i}, [{a: i}] FROM range(20) r(i)")
+        duck.execute("INSERT INTO t VALUES (50, NULL, NULL)")
+        duck.execute("ALTER TABLE t ADD COLUMN s.c INTEGER DEFAULT 5")
+        duck.execute("ALTER TABLE t ADD COLUMN since TIMESTAMP DEFAULT '2024-01-01'")
+        duck.execute("INSERT INTO t SELECT i, {a: i, c: NULL}, [], NULL FROM range(60, 80) r(i)")
+        theirs = duck.execute("SELECT id, s.a, s.c, s IS NULL, since::VARCHAR FROM t").fetchall()
+    found = bench.sql("SELECT id, s.a, s.c, s IS NULL AS n, CAST(since AS STRING) AS since FROM @t")
+    assert sorted(tuple(row.values()) for row in found) == sorted(theirs)
+    assert {row[2] for row in theirs} == {5, None}
+
+
+def test_files_of_others_whose_folders_tell_values(bench: Bench, tmp_path: Path) -> None:
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, day DATE, kind VARCHAR)")
+        for number, kind in enumerate(("a", "NULL", "b%20c", "")):
+            place = tmp_path / "day=2026-05-01" / f"kind={kind}" / f"{number}.parquet"
+            place.parent.mkdir(parents=True)
+            duck.execute(f"COPY (SELECT {number}::INTEGER AS id) TO '{place}'")
+            duck.execute(
+                "CALL ducklake_add_data_files('l', 't', ?, schema => ?, hive_partitioning => true)",
+                [str(place), bench.schema],
+            )
+        duck.execute("ALTER TABLE t RENAME COLUMN kind TO sort")
+        theirs = duck.execute("SELECT id, day, sort FROM t ORDER BY id").fetchall()
+    found = bench.sql("SELECT id, day, sort FROM @t ORDER BY id")
+    assert [tuple(row.values()) for row in found] == [
+        (number, str(day), sort) for number, day, sort in theirs
+    ]
+    assert [row[2] for row in theirs] == ["a", None, "b c", ""]
+
+
+def test_folders_are_not_used_where_the_lake_wants_none(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute(f"CALL l.set_option('hive_file_pattern', false, schema => '{bench.schema}')")
+    for day in (1, 2, 1):
+        assert put(bench, f"({day}, 'a')", day).status == "succeeded"
+    assert {os.path.dirname(name) for name in files(bench)} == {f"{bench.schema}/t"}
+    assert sorted(r["id"] for r in bench.sql("SELECT id FROM @t")) == [1, 2]
+    with client(bench) as duck:
+        plan = duck.execute(
+            "EXPLAIN ANALYZE SELECT * FROM t WHERE _tranche_partition = '2026-05-02'"
+        ).fetchall()
+        assert re.search(r"Total Files Read: 1\b", str(plan))
+
+
+def test_a_table_keeps_its_own_column_of_the_key(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, name VARCHAR, _wm_partition VARCHAR)")
+        duck.execute("ALTER TABLE t SET PARTITIONED BY (_wm_partition)")
+        duck.execute("INSERT INTO t VALUES (1, 'a', '2026-05-01'), (2, 'b', '2026-05-02')")
+    lakes = bench.engine._settings.lakes
+    with pytest.MonkeyPatch.context() as patch:
+        own = replace(lake_of(bench), partition_column="_wm_partition")
+        patch.setitem(lakes, "ducklake", own)  # type: ignore[arg-type]
+        for how, rows in ((" key=id", "(1, 'A'), (3, 'c')"), (" append", "(4, 'd')")):
+            done = put(bench, rows, how=how)
+            assert done.status == "succeeded", done.error
+        found = bench.sql("SELECT id, name, _wm_partition AS day FROM @t ORDER BY id")
+        assert [tuple(row.values()) for row in found] == [
+            (1, "A", "2026-05-01"),
+            (2, "b", "2026-05-02"),
+            (3, "c", "2026-05-01"),
+            (4, "d", "2026-05-01"),
+        ]
+        shown = bench.engine.preview(
+            LakeTable("ducklake", "t", bench.schema), "2026-05-02", limit=9
+        )
+        assert [row["id"] for row in shown.rows.records()] == [2]
+
+
+def test_a_catalog_in_a_file_of_duckdb(bench: Bench, tmp_path: Path) -> None:
+    own = Lake(
+        name="ducklake",
+        format="ducklake",
+        warehouse=str(tmp_path / "data"),
+        database=f"duckdb:{tmp_path}/lake.ducklake",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(bench.engine._settings.lakes, "ducklake", own)  # type: ignore[arg-type]
+        for how, rows in (("", "(1, 'a'), (2, 'b')"), (" key=id", "(2, 'B')")):
+            done = put(bench, rows, how=how)
+            assert done.status == "succeeded", done.error
+        found = bench.sql("SELECT id, name FROM @t ORDER BY id")
+        assert [tuple(row.values()) for row in found] == [(1, "a"), (2, "B")]
+        # Nobody holds the file when nothing is done.
+        with client(bench) as duck:
+            assert duck.execute("SELECT count(*) FROM t").fetchone() == (2,)
+
+
+def test_it_is_read_as_it_was_and_goes_back(bench: Bench) -> None:
+    store = MemoryStore()
+    address = LakeTable("ducklake", "t", bench.schema)
+    for day, rows in ((1, "(1, 'a')"), (2, "(2, 'b')"), (1, "(1, 'A')")):
+        text = DAILY.format(rows=rows, how="", more="")
+        step, _ = bench.ran(text, store, partition=f"2026-05-0{day}")
+        assert step.record.status == "succeeded", step.record.error
+    seen = bench.engine.snapshots(address, limit=10).snapshots
+    assert [each.partition for each in seen] == ["2026-05-01", "2026-05-02", "2026-05-01"]
+    then = bench.engine.preview(address, None, limit=9, snapshot=seen[1].id)
+    assert sorted(row["name"] for row in then.rows.records()) == ["a", "b"]
+    plan = rollback_plan(
+        Project(settings=bench.engine._settings, scripts=()), address, seen[1].id, datetime.now(UTC)
+    )
+    result = run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+    assert result.status == "succeeded", result.steps[0].record.error
+    assert sorted(row["name"] for row in bench.sql("SELECT name FROM @t")) == ["a", "b"]
+    state = store.partition(str(address), "2026-05-01")
+    assert state is not None and (state.rows, state.run) == (1, result.id)
+    with client(bench) as duck:
+        assert sorted(duck.execute("SELECT name FROM t").fetchall()) == [("a",), ("b",)]
+
+
+def test_upkeep(bench: Bench) -> None:
+    for number in range(3):
+        assert put(bench, f"({number}, 'a')", how=" append").status == "succeeded"
+    at = datetime.now(UTC) + timedelta(minutes=1)
+    upkeep = Upkeep(before=at, needed=frozenset(), running=frozenset(), left_before=at)
+    (done,) = bench.engine.maintain(LakeTable("ducklake", "t", bench.schema), upkeep)
+    assert done.files == (3, 1) and done.snapshots >= 1
+    assert len(bench.sql("SELECT id FROM @t")) == 3
+    assert len(files(bench)) == 1
+    with client(bench) as duck:
+        assert duck.execute("SELECT count(*) FROM t").fetchone() == (3,)
+    assert put(bench, "(9, 'a')", how=" append").status == "succeeded"
+    assert len(bench.sql("SELECT id FROM @t")) == 4

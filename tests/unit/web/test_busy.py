@@ -1,0 +1,174 @@
+"""A server that has much to do: who looks at rows keeps nobody else from an answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import pytest
+
+from tranche.web.kept import Kept
+from tranche.web.looking import AT_ONCE
+
+from .site import KEY, Site
+
+_QUICK = 15.0
+"""Half of the time for which whoever wants rows is kept waiting, also where much else runs."""
+
+
+@contextmanager
+def waiting_for_rows(site: Site, path: str, callers: int) -> Iterator[tuple[str, list[int]]]:
+    """The address of a server of which some want rows, and the answers that they have got."""
+    held, statuses = threading.Event(), list[int]()
+    site.post("/api/runs", target="d", partition=KEY)
+    site.settle()
+    looks = {"rows": "preview", "snapshots": "snapshots"}[path]
+    look: Callable[..., Any] = getattr(site.engine, looks)
+
+    def slow(*given: Any, **named: Any) -> Any:
+        assert held.wait(30)
+        return look(*given, **named)
+
+    setattr(site.engine, looks, slow)
+    with site.listening() as url:
+
+        def ask() -> None:
+            answer = httpx2.get(f"{url}/api/{path}", params={"asset": "d"}, timeout=60)
+            statuses.append(answer.status_code)
+
+        asking = [threading.Thread(target=ask) for _ in range(callers)]
+        for each in asking:
+            each.start()
+        time.sleep(0.5)
+        try:
+            yield url, statuses
+        finally:
+            held.set()
+            for each in asking:
+                each.join(30)
+
+
+@pytest.mark.parametrize("path", ["rows", "snapshots"])
+def test_others_get_their_answers_while_many_wait_for_rows(path: str) -> None:
+    with waiting_for_rows(Site(), path, callers=12) as (url, statuses):
+        for asked in ("/api/pulse", "/api/session", "/api/runs", "/api/overview", "/"):
+            began = time.monotonic()
+            assert httpx2.get(url + asked, timeout=30).status_code == 200
+            assert time.monotonic() - began < _QUICK, asked
+    assert statuses == [200] * 12
+
+
+def test_the_pulse_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    site, held = Site(), threading.Event()
+    monkeypatch.setattr(site.store, "runs", lambda **_: held.wait(30) and [])
+    with site.listening() as url:
+        asking = [
+            threading.Thread(target=lambda: httpx2.get(f"{url}/api/runs", timeout=60))
+            for _ in range(10)
+        ]
+        for each in asking:
+            each.start()
+        time.sleep(0.5)
+        try:
+            began = time.monotonic()
+            # Also when tokens have to be read again.
+            for _ in range(3):
+                site.callers._read_at = -99.0
+                assert httpx2.get(f"{url}/api/pulse", timeout=30).status_code == 200
+            assert time.monotonic() - began < _QUICK
+        finally:
+            held.set()
+            for each in asking:
+                each.join(30)
+
+
+def test_few_look_at_tables_at_once() -> None:
+    site, most, now, lock = Site(), 0, 0, threading.Lock()
+    full = threading.Event()
+    site.post("/api/runs", target="d", partition=KEY)
+    site.settle()
+    look = site.engine.preview
+
+    def counted(*given: Any, **named: Any) -> Any:
+        nonlocal most, now
+        with lock:
+            now += 1
+            most = max(most, now)
+            if now == AT_ONCE:
+                full.set()
+        assert full.wait(30)
+        # If more were let in, they would come now.
+        time.sleep(0.05)
+        with lock:
+            now -= 1
+        return look(*given, **named)
+
+    site.engine.preview = counted  # type: ignore[method-assign]
+    with site.listening() as url:
+        asking = [
+            threading.Thread(target=lambda: httpx2.get(f"{url}/api/rows?asset=d", timeout=60))
+            for _ in range(12)
+        ]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join(30)
+    assert most == AT_ONCE
+
+
+class TestKept:
+    """What takes a while is made once for all who ask for it."""
+
+    def test_pages_of_a_large_backfill_share_an_answer(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site, asked = Site(), 0
+        id = site.post("/api/backfills", target="d", keys=[KEY])["backfill"]
+        standing = site.store.standing
+
+        def slow(*given: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            time.sleep(0.15)
+            return standing(*given)
+
+        monkeypatch.setattr(site.store, "standing", slow)
+        for _ in range(5):
+            assert site.get(f"/api/backfills/{id}")["status"] == "queued"
+        assert asked == 1
+        # But not beyond what becomes of it.
+        site.post(f"/api/backfills/{id}/cancel")
+        assert site.get(f"/api/backfills/{id}")["status"] == "cancelled"
+
+    def test_a_small_one_is_looked_at_each_time(self) -> None:
+        site = Site()
+        id = site.post("/api/backfills", target="d", keys=[KEY])["backfill"]
+        first = site.get(f"/api/backfills/{id}")
+        assert [key["status"] for key in first["partitions"]] == ["waiting"]
+        site.settle()
+        last = site.get(f"/api/backfills/{id}")
+        assert [key["status"] for key in last["partitions"]] == ["succeeded"]
+
+    def test_an_error_is_not_kept(self) -> None:
+        kept, tries = Kept[int](least=9.0), 0
+
+        def breaks() -> int:
+            nonlocal tries
+            tries += 1
+            if tries == 1:
+                raise ValueError("no")
+            return tries
+
+        with pytest.raises(ValueError, match="no"):
+            kept.get("a", breaks)
+        assert [kept.get("a", breaks), kept.get("a", breaks)] == [2, 2]
+
+    def test_few_answers_are_kept(self) -> None:
+        kept = Kept[int](least=9.0)
+        for number in range(100):
+            kept.get(number, lambda n=number: n)  # type: ignore[misc]
+        assert kept.get(0, lambda: 5) == 5
