@@ -219,6 +219,8 @@ def test_a_token_opens_pages_for_what_it_may(visits: Visits) -> None:
         page.get_by_role("button", name="Sign out").click()
         page.get_by_label("Token").fill(runs)
         page.get_by_role("button", name="Sign in").click()
+        # Whoever leaves before the answer is there has not signed in.
+        expect(page.get_by_role("button", name="Sign out")).to_be_visible()
         visitor.asset("a")
         expect(page.get_by_role("button", name="Run…")).to_be_visible()
         expect(page.get_by_role("button", name="Pause")).to_have_count(0)

@@ -22,6 +22,13 @@ SCRIPT = """\
 {tests}
 SELECT id, 'v{version}' AS name FROM VALUES {rows} AS v(id)
 """
+LAKES = """\
+[lakes.main]
+format = "ducklake"
+[lakes.ice]
+format = "iceberg"
+"""
+"""All suites share a process, and its Spark has the jars of the first one: Iceberg's are for others."""
 POINTS = {
     "before publishing": ("tranche.lakes.execution:Execution.publish", False),
     "in the transaction": ("tranche.lakes.ducklake.commits:sign", False),
@@ -33,7 +40,7 @@ POINTS = {
 @pytest.fixture(scope="module")
 def duck_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Engine]]:
     folder = tmp_path_factory.mktemp("fault_ducklake")
-    (folder / "tranche.toml").write_text(f'{CONF}[lakes.main]\nformat = "ducklake"\n')
+    (folder / "tranche.toml").write_text(f"{CONF}{LAKES}")
     (folder / "pipelines").mkdir()
     with service.open_engine(service.open_project(folder)) as engine:
         engine.start()

@@ -70,13 +70,14 @@ class JarCache:
         paths = tuple(self.folder / "jars" / name for name in names)
         return paths if paths and all(path.is_file() for path in paths) else None
 
-    def remember(self) -> None:
-        """Notes what Spark's resolver put into the folder."""
+    def remember(self) -> tuple[Path, ...] | None:
+        """Notes what Spark's resolver put into the folder, and finds it there."""
         names = sorted(path.name for path in (self.folder / "jars").glob("*.jar"))
         if names:
             temporary = self._list.with_suffix(".new")
             temporary.write_text(json.dumps(names))
             os.replace(temporary, self._list)
+        return self.found()
 
 
 def cache_folder() -> Path:

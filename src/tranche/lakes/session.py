@@ -211,8 +211,12 @@ class Spark:
                         "spark.jars.ivy": str(jars.folder),
                     }
                     session = self._launch(first)
-                    jars.remember()
-                    return session
+                    found = jars.remember()
+                    if not found or _is_here(conf["spark.master"]):
+                        return session
+                    # `spark.jars` of a session wins over what the resolver found, and workers are
+                    # given what it names: they have to be told of these files as of any others.
+                    session.stop()
         return self._launch({**conf, "spark.jars": ",".join([*map(str, found), *extra])})
 
     def _launch(self, conf: dict[str, str]) -> SparkSession:
@@ -340,6 +344,15 @@ def _quiet(log: Path) -> Iterator[None]:
             os.dup2(saved[1], 2)
             os.close(saved[0])
             os.close(saved[1])
+
+
+def _is_here(master: str) -> bool:
+    """Whether tasks run in the process that asks for them.
+
+    >>> _is_here("local[*]"), _is_here("local"), _is_here("local-cluster[2,1,1024]")
+    (True, True, False)
+    """
+    return master == "local" or master.startswith("local[")
 
 
 def _first_line(error: Exception) -> str:
