@@ -11,6 +11,7 @@ import shutil
 import statistics
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from bench.ledger import RULE, fill
 from bench.serving import served, wait_for
 from bench.timing import ratio, rounds
 from tranche import service
+from tranche.web.shared import AGAIN_IN
 
 HOURS = int(os.environ.get("TRANCHE_BENCH_HOURS", "100000"))
 ASSETS = int(os.environ.get("TRANCHE_BENCH_ASSETS", "200"))
@@ -148,6 +150,8 @@ class Page:
 
     def __init__(self, url: str) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
+        self.behind: float | None = None
+        """From when on the server knows something that the page does not show yet."""
         self.connection = http.client.HTTPConnection(host, int(port), timeout=60)
 
     def get(self, path: str, **query: Any) -> Any:
@@ -180,6 +184,9 @@ class Page:
             self.connection.request(method, path, body, headers)
             answer = self.connection.getresponse()
         text = answer.read().decode()
+        again = answer.getheader(AGAIN_IN)
+        if again is not None:
+            self.behind = max(self.behind or 0.0, time.monotonic() + float(again))
         assert answer.status < 300, f"{method} {path}: {text}"
         return text
 
@@ -236,8 +243,9 @@ def _looked_at(url: str, look: Callable[[Page], None], over: threading.Event) ->
     page, last = Page(url), None
     while not over.is_set():
         pulse = page.get("/api/pulse")
-        if (pulse["number"], len(pulse["running"])) != last:
-            last = pulse["number"], len(pulse["running"])
+        late = page.behind is not None and time.monotonic() >= page.behind
+        if late or (pulse["number"], len(pulse["running"])) != last:
+            last, page.behind = (pulse["number"], len(pulse["running"])), None
             look(page)
         over.wait(1)
 

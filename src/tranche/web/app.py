@@ -14,6 +14,7 @@ from tranche.web.failures import answer_failures
 from tranche.web.guard import Guard, Names
 from tranche.web.metrics import CONTENT_TYPE, Measured, Metrics
 from tranche.web.served import PREFIX, Json, Served
+from tranche.web.shared import Forgetting
 
 _THREADS = 6
 """How many requests are worked on at once: the state takes a few more, which are for runs."""
@@ -57,6 +58,7 @@ def application(served: Served, names: Names, metrics: Metrics) -> FastAPI:
     def look() -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
+    app.add_middleware(Forgetting, shared=served.shared)
     app.add_middleware(Measured, metrics=metrics)
     app.add_middleware(Guard, names=names)
     return app

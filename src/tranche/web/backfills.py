@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
 
 from tranche.service import backfilling
 from tranche.service.backfilling import BackfillResult
@@ -12,21 +14,21 @@ from tranche.views.backfills import (
     backfill_result_view,
     backfill_view,
 )
-from tranche.views.plain import as_json
 from tranche.web.asking import BackfillBody
-from tranche.web.kept import Kept
 from tranche.web.served import PREFIX, Id, Json, Limit, Served
 
 
 def routes(served: Served) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["backfills"])
     read, run = [served.needs("read")], [served.needs("run")]
-    kept = Kept[bytes]()
 
     @router.get("/backfills", dependencies=read, summary="The latest backfills first")
-    def backfills(limit: Limit = 50) -> Json:
-        found = backfilling.latest(served.store, limit=limit)
-        return Json({"backfills": [backfill_view(each, how) for each, how in found]})
+    async def backfills(request: Request, limit: Limit = 50) -> Response:
+        def told() -> dict[str, Any]:
+            found = backfilling.latest(served.store, limit=limit)
+            return {"backfills": [backfill_view(each, how) for each, how in found]}
+
+        return await served.shared.answer(request, told)
 
     @router.post("/backfills", status_code=202, dependencies=run, summary="Start a backfill")
     def start(body: BackfillBody) -> Json:
@@ -47,16 +49,15 @@ def routes(served: Served) -> APIRouter:
         return Json(view | {"plan": backfill_plan_view(planned)}, 202)
 
     @router.get("/backfills/{id}", dependencies=read, summary="A backfill, and its keys")
-    def one(id: Id) -> Response:
-        def told() -> bytes:
+    async def one(request: Request, id: Id) -> Response:
+        def told() -> dict[str, Any]:
             found = backfilling.find(served.store, id)
             how = backfilling.how_it_stands(found, served.store)
             keys = backfilling.progress_of(found, served.store)
-            return as_json(backfill_keys_view(found, how, keys)).encode()
+            return backfill_keys_view(found, how, keys)
 
         # Many pages follow one, and it may have a hundred thousand keys.
-        body = kept.get((id, served.store.backfill_status(id)), told)
-        return Response(body, media_type=Json.media_type)
+        return await served.shared.answer(request, told)
 
     @router.post("/backfills/{id}/cancel", status_code=202, dependencies=run, summary="End it")
     def cancel(id: Id) -> Json:

@@ -27,13 +27,12 @@ class _Answer(Generic[T]):
 class Kept(Generic[T]):
     """The latest answers to some questions."""
 
-    def __init__(self, *, least: float = 0.0) -> None:
-        self._least = least
-        """Seconds for which an answer holds at least."""
+    def __init__(self) -> None:
         self._answers: OrderedDict[Hashable, _Answer[T]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, question: Hashable, answered: Callable[[], T]) -> T:
+    def get(self, question: Hashable, answered: Callable[[], T], *, least: float = 0.0) -> T:
+        """The answer to a question; a new one holds for so many seconds at least."""
         with self._lock:
             answer = self._answers.setdefault(question, _Answer())
             self._answers.move_to_end(question)
@@ -45,7 +44,7 @@ class Kept(Generic[T]):
                 answer.value = answered()
                 now = time.monotonic()
                 took = now - began
-                answer.until = now + max(self._least, _TIMES * took if took > _QUICK else 0.0)
+                answer.until = now + max(least, _TIMES * took if took > _QUICK else 0.0)
             return answer.value
 
     def left(self, question: Hashable) -> float:
@@ -53,3 +52,16 @@ class Kept(Generic[T]):
         with self._lock:
             answer = self._answers.get(question)
         return 0.0 if answer is None else max(0.0, answer.until - time.monotonic())
+
+    def at_hand(self, question: Hashable) -> T | None:
+        """The answer to a question, if there is one that holds: nobody has to wait for it."""
+        with self._lock:
+            answer = self._answers.get(question)
+        if answer is None or time.monotonic() >= answer.until:
+            return None
+        return answer.value
+
+    def forget(self) -> None:
+        """What was answered holds no more, nor does what somebody is about to answer."""
+        with self._lock:
+            self._answers.clear()

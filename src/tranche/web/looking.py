@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
+from fastapi import Request as Called
 
 from tranche import service
 from tranche.errors import PartitioningError, ResolutionError, UnknownTarget, UsageError
@@ -23,13 +24,10 @@ from tranche.views.grid import grid_view
 from tranche.views.lineage import map_view
 from tranche.views.overview import overview_view
 from tranche.views.rows import LONGEST, rows_view
-from tranche.web.kept import Kept
 from tranche.web.served import PREFIX, Json, Limit, Served
 
 Asset = Annotated[str, Query(description="An asset's address, or its table or script.")]
 Partition = Annotated[str | None, Query(description="A key; none of an asset without any.")]
-_KEPT = 1.0
-"""Seconds for which an overview holds at least: many pages may ask for it at once."""
 AT_ONCE = 3
 """How many look at tables at once, in threads beside those of other requests: Spark takes its time,
 and who waits for it keeps nobody from what the state knows."""
@@ -37,49 +35,50 @@ and who waits for it keeps nobody from what the state knows."""
 
 def routes(served: Served) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["pages"], dependencies=[served.needs("read")])
-    kept, tables = Kept[tuple[int, dict[str, Any]]](least=_KEPT), CapacityLimiter(AT_ONCE)
+    tables = CapacityLimiter(AT_ONCE)
 
     @router.get("/overview", summary="Each asset with how it stands, and where it is drawn")
-    def look() -> Json:
-        project = served.project
-        faults = [
-            {"place": str(fault.place), "message": fault.what, "remedy": fault.remedy}
-            for fault in project.faults
-        ]
+    async def look(request: Called) -> Response:
+        def told() -> dict[str, Any]:
+            project = served.project
+            faults = [
+                {"place": str(fault.place), "message": fault.what, "remedy": fault.remedy}
+                for fault in project.faults
+            ]
+            return overview_view(overview(project, served.store)) | {"faults": faults}
 
-        def told() -> tuple[int, dict[str, Any]]:
-            return served.server.feed.number, overview_view(overview(project, served.store))
-
-        number, view = kept.get("overview", told)
-        # Something has happened since: whoever waits for it asks again when it is made anew.
-        is_old = number != served.server.feed.number
-        again_in = round(kept.left("overview"), 2) if is_old else None
-        return Json(view | {"again_in": again_in, "faults": faults})
+        return await served.shared.answer(request, told)
 
     @router.get("/asset", summary="One asset: who makes it, and how it stands")
-    def one(asset: Asset) -> Json:
-        return Json(
-            about_view(about(served.project, asset, served.store, clock=served.server.clock))
-        )
+    async def one(request: Called, asset: Asset) -> Response:
+        def told() -> dict[str, Any]:
+            clock = served.server.clock
+            return about_view(about(served.project, asset, served.store, clock=clock))
+
+        return await served.shared.answer(request, told)
 
     @router.get("/grid", summary="Where all keys of time of an asset stand")
-    def grid(
+    async def grid(
+        request: Called,
         asset: Asset,
         start: Annotated[str | None, Query(description="From this key on, or this date.")] = None,
         end: Annotated[str | None, Query(description="Up to this key, or this date.")] = None,
         stale: Annotated[bool, Query(description="Look also which are stale.")] = False,
-    ) -> Json:
-        found = service.grid(
-            served.project,
-            asset,
-            served.store,
-            start=start,
-            end=end,
-            whole=True,
-            stale=stale,
-            clock=served.server.clock,
-        )
-        return Json({"kind": None} if found is None else grid_view(found))
+    ) -> Response:
+        def told() -> dict[str, Any]:
+            found = service.grid(
+                served.project,
+                asset,
+                served.store,
+                start=start,
+                end=end,
+                whole=True,
+                stale=stale,
+                clock=served.server.clock,
+            )
+            return {"kind": None} if found is None else grid_view(found)
+
+        return await served.shared.answer(request, told)
 
     @router.get("/key", summary="Where a key stands, and the latest attempts at it")
     def key(asset: Asset, partition: Partition = None) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 
 from tranche import service
 from tranche.errors import UnknownTarget, UsageError
@@ -23,7 +23,8 @@ def routes(served: Served) -> APIRouter:
     read, run = [served.needs("read")], [served.needs("run")]
 
     @router.get("/runs", dependencies=read, summary="The latest runs first, by pages")
-    def runs(
+    async def runs(
+        request: Request,
         before: Annotated[Id | None, Query(description="The last run of the page before.")] = None,
         limit: Limit = 50,
         status: Annotated[
@@ -32,21 +33,22 @@ def routes(served: Served) -> APIRouter:
         asset: Annotated[
             str | None, Query(description="Only those with a step that makes it.")
         ] = None,
-    ) -> Json:
-        if asset is None:
-            found = served.store.runs(limit=limit + 1, before=before, status=status)
-        else:
-            name = str(service.find_made(served.project, asset, served.store))
-            found = served.store.runs_of(name, limit=limit + 1, before=before, status=status)
-        page = found[:limit]
-        more = len(found) > limit
-        return Json(
-            {
+    ) -> Response:
+        def told() -> dict[str, Any]:
+            if asset is None:
+                found = served.store.runs(limit=limit + 1, before=before, status=status)
+            else:
+                name = str(service.find_made(served.project, asset, served.store))
+                found = served.store.runs_of(name, limit=limit + 1, before=before, status=status)
+            page = found[:limit]
+            more = len(found) > limit
+            return {
                 "runs": [recorded_run_view(each) for each in page],
                 "more": more,
                 "next": page[-1].id if more else None,
             }
-        )
+
+        return await served.shared.answer(request, told)
 
     @router.post("/runs", status_code=202, dependencies=run, summary="Start a run")
     def start(body: RunBody) -> Json:

@@ -21,6 +21,7 @@ from tranche.ports import StateStore
 from tranche.run.serving import Server
 from tranche.views.plain import as_json
 from tranche.web.callers import Callers
+from tranche.web.shared import Shared
 
 PREFIX = "/api"
 Id = Annotated[str, StringConstraints(max_length=100, pattern=r"^[\w.:-]+$")]
@@ -43,6 +44,10 @@ class Served:
     callers: Callers
     checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
     """Lets one at a time read tokens, for all who wait for them."""
+    shared: Shared = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shared", Shared(self.server))
 
     @property
     def project(self) -> Project:

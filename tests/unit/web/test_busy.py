@@ -5,14 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import pytest
 
+from tranche.errors import StateError
+from tranche.run.feed import Ended
+from tranche.run.serving import Started
 from tranche.web.kept import Kept
 from tranche.web.looking import AT_ONCE
+from tranche.web.shared import AGAIN_IN
 
 from .site import KEY, Site
 
@@ -154,7 +159,7 @@ class TestKept:
         assert [key["status"] for key in last["partitions"]] == ["succeeded"]
 
     def test_an_error_is_not_kept(self) -> None:
-        kept, tries = Kept[int](least=9.0), 0
+        kept, tries = Kept[int](), 0
 
         def breaks() -> int:
             nonlocal tries
@@ -164,11 +169,89 @@ class TestKept:
             return tries
 
         with pytest.raises(ValueError, match="no"):
-            kept.get("a", breaks)
-        assert [kept.get("a", breaks), kept.get("a", breaks)] == [2, 2]
+            kept.get("a", breaks, least=9.0)
+        assert [kept.get("a", breaks, least=9.0) for _ in range(2)] == [2, 2]
 
     def test_few_answers_are_kept(self) -> None:
-        kept = Kept[int](least=9.0)
+        kept = Kept[int]()
         for number in range(100):
-            kept.get(number, lambda n=number: n)  # type: ignore[misc]
+            kept.get(number, lambda n=number: n, least=9.0)  # type: ignore[misc]
         assert kept.get(0, lambda: 5) == 5
+
+
+class TestShared:
+    """While something runs, an answer is made once a second for all who ask."""
+
+    @pytest.fixture
+    def running(self, monkeypatch: pytest.MonkeyPatch) -> Site:
+        site = Site()
+        started = Started(run="r", consumer="lake://main/d", keys=(KEY,))
+        monkeypatch.setitem(site.server._running, "r", started)
+        return site
+
+    def asked(self, site: Site, path: str, **query: str) -> httpx2.Response:
+        answer = site.client.get(path, params=query)
+        assert answer.status_code == 200
+        return answer
+
+    @pytest.mark.parametrize(
+        ("path", "query"),
+        [
+            ("/api/overview", {}),
+            ("/api/asset", {"asset": "d"}),
+            ("/api/grid", {"asset": "d"}),
+            ("/api/backfills", {}),
+            ("/api/runs", {}),
+        ],
+    )
+    def test_what_happens_meanwhile_is_told_by_a_header(
+        self, running: Site, path: str, query: dict[str, str]
+    ) -> None:
+        first = self.asked(running, path, **query)
+        assert AGAIN_IN not in first.headers
+        running.server.feed.tell("r", Ended(StateError("gone")))
+        second = self.asked(running, path, **query)
+        assert second.content == first.content
+        assert 0 <= float(second.headers[AGAIN_IN]) <= 1
+        time.sleep(1.1)
+        assert AGAIN_IN not in self.asked(running, path, **query).headers
+
+    def test_other_questions_have_answers_of_their_own(self, running: Site) -> None:
+        assert self.asked(running, "/api/asset", asset="d").json()["asset"] == "lake://main/d"
+        assert self.asked(running, "/api/asset", asset="a").json()["asset"] == "lake://main/a"
+
+    def test_whoever_changes_something_sees_it_at_once(self, running: Site) -> None:
+        assert self.asked(running, "/api/backfills").json()["backfills"] == []
+        id = running.post("/api/backfills", target="d", keys=[KEY])["backfill"]
+        (found,) = self.asked(running, "/api/backfills").json()["backfills"]
+        assert found["backfill"] == id
+
+    def test_nothing_is_kept_while_nothing_runs(self) -> None:
+        site = Site()
+        assert self.asked(site, "/api/runs").json()["runs"] == []
+        site.post("/api/runs", target="d", partition=KEY)
+        site.settle()
+        assert len(self.asked(site, "/api/runs").json()["runs"]) == 1
+
+    def test_those_who_wait_for_one_answer_take_one_thread(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site, go, asked = Site(), threading.Event(), 0
+        runs = site.store.runs
+
+        def slow(**how: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            assert go.wait(_QUICK)
+            return runs(**how)
+
+        monkeypatch.setattr(site.store, "runs", slow)
+        with site.listening() as url, ThreadPoolExecutor(12) as callers:
+            answers = [callers.submit(httpx2.get, f"{url}/api/runs", timeout=60) for _ in range(12)]
+            try:
+                time.sleep(0.5)
+                assert httpx2.get(f"{url}/api/backfills", timeout=_QUICK).status_code == 200
+                assert asked == 1
+            finally:
+                go.set()
+            assert [answer.result().status_code for answer in answers] == [200] * 12

@@ -117,7 +117,7 @@ def test_callers_leave_threads_and_the_state_to_runs(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(site.store, "runs", slow)
     with site.listening() as url, ThreadPoolExecutor(4) as callers:
-        answers = [callers.submit(asked, url, "/api/runs") for _ in range(4)]
+        answers = [callers.submit(asked, url, f"/api/runs?limit={n}") for n in range(1, 5)]
         try:
             assert all(entered.acquire(timeout=10) for _ in range(2))
             # It is there, however busy it is; and by now others would have been let in.

@@ -119,13 +119,6 @@ class TestOverview:
         assert found["lake://main/src"]["kind"] == "source"
         assert found["lake://main/a"]["layer"] < found["lake://main/b"]["layer"]
 
-    def test_one_that_is_kept_says_when_to_ask_again_for_what_has_happened_since(self) -> None:
-        site = Site()
-        assert site.get("/api/overview")["again_in"] is None
-        site.post("/api/runs", target="d", partition=KEY)
-        site.settle()
-        assert 0 <= site.get("/api/overview")["again_in"] < 60
-
     def test_a_script_that_changed_makes_its_asset_stale(self) -> None:
         site = Site()
         site.post("/api/runs", target="d", partition=KEY)

@@ -27,6 +27,9 @@ async function ask(method, path, body) {
     throw new ApiError(0, "Away", "the server does not answer");
   }
   const found = await answer.json().catch(() => ({}));
+  // The server keeps an answer for a moment, and says when it will know better.
+  const again = Number.parseFloat(answer.headers.get("again-in"));
+  if (Number.isFinite(again)) behind = Math.max(behind ?? 0, Date.now() + 1000 * again);
   if (answer.ok) return found;
   if (answer.status === 401) signedOut();
   const error = found.error ?? {};
@@ -45,6 +48,8 @@ export const onSignedOut = (act) => { signedOut = act; };
 const listeners = new Set();
 let last = null;
 let away = false;
+/** From when on the server knows something that a page does not show yet. */
+let behind = null;
 let failures = 0;
 export const state = { running: [] };
 
@@ -60,8 +65,10 @@ async function beat() {
   try {
     const pulse = await get("pulse");
     failures = 0;
-    const changed = last && (pulse.number !== last.number || pulse.server !== last.server
-      || pulse.running.length !== last.running.length);
+    const late = behind !== null && Date.now() >= behind;
+    if (late) behind = null;
+    const changed = late || (last && (pulse.number !== last.number || pulse.server !== last.server
+      || pulse.running.length !== last.running.length));
     state.running = pulse.running;
     if (away) reconnected(pulse.server !== last?.server);
     away = false;

@@ -39,13 +39,8 @@ export async function graphPage(content, here) {
   here.leaving(() => resize.disconnect());
   size();
 
-  let again = null;
-  here.leaving(() => clearTimeout(again));
   const load = async () => {
     const found = await get("overview");
-    // The server keeps an overview for a while, and says when it will know better.
-    clearTimeout(again);
-    if (Number.isFinite(found.again_in) && !here.left()) again = setTimeout(() => load().catch(() => {}), 1000 * found.again_in + 100);
     const first = view.nodes.length === 0;
     view.nodes = found.nodes.map((node) => ({ ...node, x: node.layer * (WIDE + GAP_X), y: node.row * (HIGH + GAP_Y) }));
     view.at = new Map(view.nodes.map((node) => [node.id, node]));
