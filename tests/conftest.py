@@ -6,6 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# Machines are busy with other tests, so how long one example takes says nothing; what is fast is
+# for the bench to say.
+settings.register_profile("tranche", deadline=None)
+settings.load_profile("tranche")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -63,4 +64,13 @@ def test_nobody_is_there(elsewhere: Shell) -> None:
 def test_two_workers(workers: str, elsewhere: Shell) -> None:
     elsewhere.env["TRANCHE_SPARK_MASTER"] = workers
     elsewhere.warm()
+    runs(elsewhere)
+
+
+@pytest.mark.slow
+def test_two_workers_where_nothing_was_ever_started(
+    workers: str, elsewhere: Shell, tmp_path: Path
+) -> None:
+    """The start that fetches the jars has to hand them to the workers too."""
+    elsewhere.env |= {"TRANCHE_SPARK_MASTER": workers, "TRANCHE_CACHE": str(tmp_path / "empty")}
     runs(elsewhere)
