@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 _SWEEPS = 12
 _PULLS = 24
 _APART = 1.6
 """How much room there is between parts of the picture."""
+_GRAPHS = 8
+"""How many graphs are kept as they were drawn: pages ask for the same one again and again."""
 _ROW = 4
 """How many nodes without neighbours stand side by side at least."""
 
@@ -38,7 +41,15 @@ def drawn(
     1
     """
     known = set(nodes)
-    pairs = list(dict.fromkeys((a, b) for a, b in edges if a in known and b in known and a != b))
+    pairs = dict.fromkeys((a, b) for a, b in edges if a in known and b in known and a != b)
+    own = tuple((node, groups.get(node, "")) for node in nodes)
+    return dict(_drawn(own, tuple(pairs)))
+
+
+@lru_cache(maxsize=_GRAPHS)
+def _drawn(own: tuple[tuple[str, str], ...], pairs: tuple[tuple[str, str], ...]) -> dict[str, Spot]:
+    """Nodes with their groups, and the edges between them."""
+    nodes, groups = [node for node, _ in own], dict(own)
     found: dict[str, Spot] = {}
     top, wide = 0.0, _ROW
     parts = sorted(_parts(nodes, pairs), key=len, reverse=True)

@@ -14,10 +14,12 @@ from tranche.run.serving import Server
 from tranche.views.plain import as_json
 from tranche.web.kept import Kept
 
+HOLDS_FOR = "holds-for"
+"""The header of an answer that is kept: for how many seconds all who ask get the same one."""
 AGAIN_IN = "again-in"
 """The header of an answer that is older than what has happened: in how many seconds there is a new
 one."""
-_HELD = 1.0
+_HELD = 2.0
 """Seconds for which an answer holds at least while something runs. A run may tell something for each
 of its keys, and each time all pages ask what has come of it."""
 _READS = ("GET", "HEAD")
@@ -48,8 +50,10 @@ class Shared:
             # One who goes away takes the answer from nobody else.
             found = await asyncio.shield(making)
         then, body = found
-        again = then != self._now()
-        headers = {AGAIN_IN: f"{self._kept.left(question):.2f}"} if again else {}
+        left = self._kept.left(question)
+        headers = {HOLDS_FOR: f"{left:.2f}"} if left else {}
+        if then != self._now():
+            headers[AGAIN_IN] = f"{left:.2f}"
         return Response(body, headers=headers, media_type="application/json")
 
     def _over(self, question: Question, done: asyncio.Future[tuple[object, bytes]]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import statistics
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
@@ -51,6 +53,21 @@ def test_it_answers_until_it_is_closed() -> None:
         assert (status, json.loads(body)["server"]) == (200, site.server.id)
     with pytest.raises(OSError):
         asked(url)
+
+
+def test_small_answers_wait_for_no_acknowledgement() -> None:
+    with Site().listening() as url:
+        address = urlsplit(url)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        times = []
+        for _ in range(20):
+            began = time.perf_counter()
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+            times.append(time.perf_counter() - began)
+        connection.close()
+    # A caller acknowledges after 40 ms what it does not answer.
+    assert statistics.median(times) < 0.035
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")

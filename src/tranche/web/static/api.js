@@ -27,9 +27,11 @@ async function ask(method, path, body) {
     throw new ApiError(0, "Away", "the server does not answer");
   }
   const found = await answer.json().catch(() => ({}));
-  // The server keeps an answer for a moment, and says when it will know better.
-  const again = Number.parseFloat(answer.headers.get("again-in"));
-  if (Number.isFinite(again)) behind = Math.max(behind ?? 0, Date.now() + 1000 * again);
+  // The server keeps an answer for a moment while something runs: until then, to ask is in vain.
+  const holds = Number.parseFloat(answer.headers.get("holds-for"));
+  if (Number.isFinite(holds)) held = Math.max(held, Date.now() + 1000 * holds);
+  if (answer.headers.has("again-in")) changed = true;
+  if (method !== "GET") held = 0;
   if (answer.ok) return found;
   if (answer.status === 401) signedOut();
   const error = found.error ?? {};
@@ -48,8 +50,10 @@ export const onSignedOut = (act) => { signedOut = act; };
 const listeners = new Set();
 let last = null;
 let away = false;
-/** From when on the server knows something that a page does not show yet. */
-let behind = null;
+/** Until when the server answers as it did. */
+let held = 0;
+/** Whether something has happened that a page does not show yet. */
+let changed = false;
 let failures = 0;
 export const state = { running: [] };
 
@@ -65,16 +69,17 @@ async function beat() {
   try {
     const pulse = await get("pulse");
     failures = 0;
-    const late = behind !== null && Date.now() >= behind;
-    if (late) behind = null;
-    const changed = late || (last && (pulse.number !== last.number || pulse.server !== last.server
+    const restarted = last && pulse.server !== last.server;
+    changed ||= restarted || (last && (pulse.number !== last.number
       || pulse.running.length !== last.running.length));
+    const now = changed && (restarted || Date.now() >= held);
+    if (now) changed = false;
     state.running = pulse.running;
     if (away) reconnected(pulse.server !== last?.server);
     away = false;
     last = pulse;
     for (const each of listeners) {
-      if (changed || Date.now() - each.at > each.most) {
+      if (now || Date.now() - each.at > each.most) {
         each.at = Date.now();
         each.act();
       }
