@@ -8,14 +8,21 @@ from collections.abc import Callable
 
 
 def rounds(
-    acts: dict[str, Callable[[], object]], warm_up: int, number: int
+    acts: dict[str, Callable[[], object]],
+    warm_up: int,
+    number: int,
+    before: Callable[[], object] = lambda: None,
 ) -> dict[str, list[float]]:
-    """How long each takes once all are warm; each round begins with another one."""
+    """How long each takes once all are warm; each round begins with another one.
+
+    What comes `before` each is not counted.
+    """
     times: dict[str, list[float]] = {name: [] for name in acts}
     order = list(acts)
     for turn in range(warm_up + number):
         order.append(order.pop(0))
         for name in order:
+            before()
             began = time.perf_counter()
             acts[name]()
             if turn >= warm_up:

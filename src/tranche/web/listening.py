@@ -46,6 +46,8 @@ class Listening:
     def __init__(self, app: FastAPI, listener: socket.socket) -> None:
         config = uvicorn.Config(
             app,
+            # The other one, where it is installed, takes requests that name two hosts.
+            http="h11",
             log_level="warning",
             access_log=False,
             server_header=False,
