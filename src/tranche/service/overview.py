@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from tranche.model.mapping import Identity
@@ -20,6 +21,8 @@ from tranche.service.lineage import read_columns
 Standing: TypeAlias = Literal["fresh", "stale", "failed", "running", "never", "source"]
 NodeKind: TypeAlias = Literal["asset", "source", "script"]
 
+_PROJECTS = 4
+"""Of how many projects the arrows are kept: a server draws the same one again and again."""
 _LOOKED_AT = 3
 """Of how many of its latest keys it is looked up whether they are stale."""
 
@@ -60,7 +63,7 @@ class Overview:
 
 def overview(project: Project, state: StateReader) -> Overview:
     scripts = {_id(script): script for script in project.scripts}
-    arrows = _arrows(project)
+    arrows = _arrows(_Same(project.scripts))
     ends = dict.fromkeys(end for arrow in arrows for end in (arrow.source, arrow.target))
     sources = [end for end in ends if end not in scripts]
     groups = {id: _group(script) for id, script in scripts.items()}
@@ -97,11 +100,25 @@ def _group(script: Script) -> str:
     return script.job or script.name.rpartition("/")[0]
 
 
-def _arrows(project: Project) -> tuple[Arrow, ...]:
-    graph = build_graph(project.scripts)
+class _Same:
+    """Scripts that are told from others by being the same objects, which takes no time."""
+
+    def __init__(self, scripts: tuple[Script, ...]) -> None:
+        self.scripts = scripts
+
+    def __hash__(self) -> int:
+        return id(self.scripts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.scripts is self.scripts
+
+
+@lru_cache(maxsize=_PROJECTS)
+def _arrows(same: _Same) -> tuple[Arrow, ...]:
+    graph = build_graph(same.scripts)
     links = Links(graph)
     found: dict[tuple[str, str], Arrow] = {}
-    for script in project.scripts:
+    for script in same.scripts:
         mappers = {str(link.asset): str(link.mapper) for link in links.of(script) if link.mapper}
         awaited = {trigger.asset for trigger in script.triggers_on()}
         for asset in dict.fromkeys([*awaited, *script.reads]):
