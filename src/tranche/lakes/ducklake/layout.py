@@ -88,13 +88,6 @@ def _written(transform: Transform) -> str:
 def check_layout(layout: Sequence[Transform], columns: StructType, folder: str) -> None:
     """Rejects layouts whose folders would be taken for something else."""
     types = {field.name.lower(): field for field in columns.fields}
-    used = [transform.column.lower() for transform in layout]
-    twice = sorted({name for name in used if used.count(name) > 1})
-    if twice:
-        raise ColumnsRejected(
-            f"the layout has {twice[0]} in two fields, which DuckDB mixes up in files of others",
-            "keep one of them",
-        )
     for part in parts_of(layout):
         field = types.get(part.column.lower())
         if part.transform.name != "identity" and part.name.lower() in types:
@@ -135,6 +128,19 @@ def parts_of(layout: Sequence[Transform], *, in_path: bool = True) -> tuple[Part
             used.add(name)
         found.append(Part(name, transform.column, transform, in_path))
     return tuple(found)
+
+
+def is_registrable(layout: Sequence[Transform]) -> bool:
+    """Whether files of others can be registered under a layout.
+
+    DuckDB knows the values of their folders by columns, and of two fields of one column it takes
+    one for the other. Such tables get their rows from DuckDB's own INSERT.
+
+    >>> is_registrable([Transform("year", "at"), Transform("month", "at")])
+    False
+    """
+    used = [transform.column.lower() for transform in layout]
+    return len(set(used)) == len(used)
 
 
 def transformed(transform: Transform, type_: DataType) -> Column:

@@ -28,6 +28,7 @@ from tranche.lakes.ducklake.duck import identifier
 from tranche.lakes.ducklake.layout import (
     Part,
     check_layout,
+    is_registrable,
     layout_statement,
     parts_of,
     stated_layout,
@@ -88,6 +89,7 @@ class Publishing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
+            inserts=not is_registrable(layout),
         )
 
     def stage_merge(self, merged: Merged, commit: Commit, based_on: int | None, seen: int) -> None:
@@ -117,6 +119,7 @@ class Publishing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
+            inserts=not is_registrable(layout),
             positions=str(gone) if changed > inserted else None,
             changed=changed,
             inserted=inserted,
@@ -196,6 +199,7 @@ class Publishing:
             based_on=None,
             files=files,
             layout=canonical(whole),
+            inserts=not is_registrable(whole),
         )
 
         def seen(base: int) -> str:
@@ -254,7 +258,8 @@ class Publishing:
         return version
 
     def _parts(self, layout: Sequence[Transform], *, sliced: bool) -> tuple[Part, ...]:
-        parts = parts_of(layout)
+        # What DuckDB inserts itself, it divides itself.
+        parts = parts_of(layout) if is_registrable(layout) else ()
         if sliced and not any(p.column == self.table.key_column for p in parts):
             # Each file has rows of one slice, also where the table has no layout.
             slice_ = Transform("identity", self.table.key_column)
@@ -406,6 +411,12 @@ class Publishing:
 
     def _register(self, entry: Entry, version: Version | None, folder: str | None = None) -> None:
         if not entry.files:
+            return
+        if entry.inserts:
+            self.catalog.asked(
+                f"INSERT INTO {self.name} SELECT * FROM read_parquet(?, hive_partitioning => false)",
+                ([file.path for file in entry.files],),
+            )
             return
         root = folder if folder is not None else os.path.abspath(version.name if version else "")
         paths = self.waiting.show(entry, root)

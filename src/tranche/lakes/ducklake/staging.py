@@ -65,6 +65,8 @@ class Entry:
     files: tuple[StagedFile, ...] = ()
     layout: str = ""
     """By what the files are divided."""
+    inserts: bool = False
+    """Whether DuckDB reads the rows and writes files of its own, instead of registering these."""
     positions: str | None = None
     """The folder with the rows that go, if some do."""
     seen: int | None = None
