@@ -1,4 +1,4 @@
-"""Lakes and tasks of Delta and Parquet on a server of Spark Connect."""
+"""Lakes and tasks of all formats on a server of Spark Connect, and on a cluster of two workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ..elsewhere import connect_server
+from ..elsewhere import connect_server, two_workers
 from .conftest import Shell
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -20,6 +20,8 @@ LAKES = """\
 format = "delta"
 [lakes.parquet]
 format = "parquet"
+[lakes.duck]
+format = "ducklake"
 """
 DAILY = '-- pipeline\n-- partitioned daily start="2026-05-01"\n'
 RAW = f"""{DAILY}-- materialize lake://delta/raw
@@ -34,6 +36,13 @@ SCRIPTS = {
     "versions.sql": f"{DAILY}-- on lake://delta/raw\n"
     "-- materialize lake://delta/versions key=id history at=partition\n"
     "SELECT 1 AS id, name FROM delta.raw WHERE name = '{partition}'\n",
+    "slices.sql": f"{DAILY}-- on lake://delta/raw\n-- materialize lake://duck/slices\n"
+    f"-- layout bucket(2, id)\n-- data_test unique id\n{SELECT}",
+    "pairs.sql": f"{DAILY}-- on lake://duck/slices\n-- materialize lake://duck/pairs key=id\n"
+    "SELECT id, name FROM duck.slices WHERE name = '{partition}'\n",
+    "changes.sql": f"{DAILY}-- on lake://duck/pairs\n"
+    "-- materialize lake://duck/changes key=id history at=partition\n"
+    "SELECT 1 AS id, name FROM duck.pairs WHERE name = '{partition}'\n",
 }
 JOB = """\
 from tranche import CsvIO, Daily, DeltaIO, JsonIO, Merge, ParquetIO, job, task
@@ -65,14 +74,18 @@ def sales():
     def six(five):
         return five
 
-    six(five(four(three(two(one())))))
+    @task(writes="lake://duck/seven")
+    def seven(six):
+        return six
+
+    seven(six(five(four(three(two(one()))))))
 """
 PROGRAM = """
 import json
 import tranche
 
 found = {}
-for name in ("main", "delta", "parquet"):
+for name in ("main", "delta", "parquet", "duck"):
     with tranche.lake(name) as lake:
         spark = lake.spark
         first = spark.createDataFrame([(1, "a"), (2, "b")], "id int, v string")
@@ -92,9 +105,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def shop(shell: Shell, server: str) -> Shell:
-    shell.env |= {"TRANCHE_SPARK_MASTER": "", "TRANCHE_SPARK_REMOTE": server}
+@pytest.fixture(params=["connect", "cluster"])
+def shop(shell: Shell, request: pytest.FixtureRequest) -> Iterator[Shell]:
+    shell.env |= {"TRANCHE_SPARK_MASTER": "", "TRANCHE_SPARK_REMOTE": ""}
+    if request.param == "connect":
+        shell.env["TRANCHE_SPARK_REMOTE"] = request.getfixturevalue("server")
+        yield _filled(shell)
+        return
+    with two_workers() as master:
+        shell.env["TRANCHE_SPARK_MASTER"] = master
+        yield _filled(shell)
+        shell.close()
+
+
+def _filled(shell: Shell) -> Shell:
     shell.quick(LAKES)
     for name, text in SCRIPTS.items():
         shell.write(f"pipelines/{name}", text)
@@ -114,7 +138,7 @@ def test_frames_of_a_program(shop: Shell) -> None:
     )
     assert program.returncode == 0, program.stderr
     rows = [[1, "a"], [2, "A"], [3, "B"], [9, "x"]]
-    lakes = ("main", "delta", "parquet")
+    lakes = ("main", "delta", "parquet", "duck")
     assert json.loads(program.stdout) == dict.fromkeys(lakes, rows)
 
 
@@ -128,10 +152,14 @@ def test_scripts_of_all_strategies(shop: Shell) -> None:
     assert shop.json("sql", "SELECT count(*) AS n FROM delta.merged") == [{"n": 4}]
     assert shop.json("sql", "SELECT count(*) AS n FROM parquet.kept") == [{"n": 5}]
     assert shop.json("sql", "SELECT name FROM delta.versions_current") == [{"name": "2026-05-10"}]
-    for table in ("lake://parquet/copied", "lake://main/copied"):
+    assert shop.json("sql", "SELECT count(*) AS n FROM duck.pairs") == [{"n": 4}]
+    assert shop.json("sql", "SELECT name FROM duck.changes_current") == [{"name": "2026-05-10"}]
+    for table in ("lake://parquet/copied", "lake://main/copied", "lake://duck/copied"):
         shop.json("copy", "lake://delta/raw", table)
-    both = "SELECT id FROM parquet.copied UNION ALL SELECT id FROM main.copied"
-    assert shop.json("sql", f"SELECT count(*) AS n FROM ({both})") == [{"n": 8}]
+    all_ = " UNION ALL ".join(
+        f"SELECT id FROM {lake}.copied" for lake in ("parquet", "main", "duck")
+    )
+    assert shop.json("sql", f"SELECT count(*) AS n FROM ({all_})") == [{"n": 12}]
 
 
 def test_tasks_of_all_formats(shop: Shell) -> None:
@@ -139,7 +167,8 @@ def test_tasks_of_all_formats(shop: Shell) -> None:
     for _ in range(2):
         done = shop.json("run", "sales", "--partition", "2026-05-10")
         assert {step["status"] for step in done["steps"]} == {"succeeded"}
-    assert shop.json("sql", "SELECT region, n FROM parquet.six ORDER BY n") == [
-        {"region": "eu", "n": 1},
-        {"region": None, "n": 2},
-    ]
+    for table in ("parquet.six", "duck.seven"):
+        assert shop.json("sql", f"SELECT region, n FROM {table} ORDER BY n") == [
+            {"region": "eu", "n": 1},
+            {"region": None, "n": 2},
+        ]
