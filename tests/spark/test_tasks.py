@@ -684,9 +684,9 @@ same()
     ("output", "own"),
     [
         ('io=DeltaIO("data/{name}"), partition_by=("day", "region")', 0),
-        # One asks for the commit, and one for the parts that it wrote.
-        ('io=IcebergIO("lake://main"), partition_by=("day", "region")', 2),
-        ('writes="lake://main/{name}"', 1),
+        # It asks for the parts that it wrote.
+        ('io=IcebergIO("lake://main"), partition_by=("day", "region")', 1),
+        ('writes="lake://main/{name}"', 0),
     ],
 )
 def test_a_task_makes_few_jobs_besides_its_write(jobs: Jobs, output: str, own: int) -> None:

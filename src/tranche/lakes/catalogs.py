@@ -88,8 +88,9 @@ def prepare_folders(settings: Settings) -> None:
     for lake in settings.lakes.values():
         if lake.catalog is None and lake.database is None and "://" not in lake.warehouse:
             Path(lake.warehouse).mkdir(parents=True, exist_ok=True)
-            if lake.format == "iceberg":
-                _make_catalog(_database(lake))
+            database = embedded_catalog(lake)
+            if database is not None:
+                _make_catalog(database)
 
 
 def _make_catalog(database: Path) -> None:
@@ -102,7 +103,10 @@ def _make_catalog(database: Path) -> None:
             catalog.execute(statement)
 
 
-def _database(lake: Lake) -> Path:
+def embedded_catalog(lake: Lake) -> Path | None:
+    """The database with the catalog of a lake of Iceberg that has no other one."""
+    if lake.format != "iceberg" or lake.catalog is not None:
+        return None
     return Path(lake.warehouse) / "catalog.db"
 
 
@@ -115,12 +119,13 @@ def _iceberg(lake: Lake) -> dict[str, str]:
         # With the cache, other sessions and processes would see rows that are out of date.
         f"{prefix}.cache-enabled": "false",
     }
-    if lake.catalog is None:
+    database = embedded_catalog(lake)
+    if database is not None:
         conf |= {
             f"{prefix}.type": "jdbc",
-            f"{prefix}.uri": f"jdbc:sqlite:{_database(lake)}?busy_timeout={_BUSY_MILLISECONDS}",
+            f"{prefix}.uri": f"jdbc:sqlite:{database}?busy_timeout={_BUSY_MILLISECONDS}",
             f"{prefix}.jdbc.schema-version": "V1",
         }
-    else:
+    if lake.catalog is not None:
         conf |= {f"{prefix}.{key}": value for key, value in lake.catalog.items()}
     return conf

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from pyspark.sql import SparkSession
 
+from tranche.lakes.catalogs import embedded_catalog
 from tranche.lakes.delta.table import DeltaTable
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.folders import warehouse_of
@@ -28,7 +29,7 @@ class Tables:
         lake = self.lakes[address.lake]
         match lake.format:
             case "iceberg":
-                return IcebergTable(self.session, address)
+                return IcebergTable(self.session, address, embedded_catalog(lake))
             case "delta":
                 return DeltaTable(self.session, address, warehouse_of(lake))
             case "parquet":

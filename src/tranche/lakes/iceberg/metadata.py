@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from re import compile as compiled
 from urllib.parse import unquote_plus
 
@@ -13,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from tranche.lakes.commit import Commit
 from tranche.lakes.failures import comes_from_spark
+from tranche.lakes.iceberg.metadata_files import logged
 from tranche.lakes.meanwhile import Meanwhile
 from tranche.lakes.parameters import asked
 from tranche.lakes.table import ADDED, Snapshot, TableFacts
@@ -138,6 +140,18 @@ def layout_names(session: SparkSession, table: LakeTable) -> frozenset[str]:
     fields = columns["partition"].dataType
     assert isinstance(fields, StructType)
     return frozenset(fields.names)
+
+
+def read_off(database: Path | None, table: LakeTable, commit: Commit) -> Snapshot | None:
+    """What the attempt has written, where files tell that which this process sees."""
+    found = logged(database, table, commit)
+    if found is None:
+        return None
+    parent = found.get("parent-snapshot-id")
+    at = datetime.fromtimestamp(found["timestamp-ms"] / 1_000, UTC)
+    return _told(
+        str(found["snapshot-id"]), None if parent is None else str(parent), found["summary"], at
+    )
 
 
 def attempted(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot | None:
@@ -274,15 +288,19 @@ def _snapshot(found: list[Row]) -> Snapshot | None:
         return None
     row = max(found, key=lambda row: int(row["at"]))
     at = datetime.fromtimestamp(int(row["at"]) / 1_000_000, UTC)
-    summary = row["summary"]
+    return _told(row["id"], row["parent"], row["summary"], at)
+
+
+def _told(number: str, parent: str | None, summary: Mapping[str, str], at: datetime) -> Snapshot:
+    """A snapshot, and what its summary tells."""
     merged = {
         name: int(summary.get(f"{_MERGED}{name}", "0"))
         for name in ("inserted", "updated", "deleted")
         if f"{_MERGED}inserted" in summary
     }
     return Snapshot(
-        row["id"],
-        row["parent"],
+        number,
+        parent,
         summary,
         at,
         rows_by_key=rows_by_key(summary),

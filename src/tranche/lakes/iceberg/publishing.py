@@ -13,11 +13,11 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from tranche.errors import CommitLost, EngineError
+from tranche.errors import CommitLost
 from tranche.lakes.commit import Commit
 from tranche.lakes.failures import comes_from_spark
-from tranche.lakes.iceberg.metadata import attempted, call
-from tranche.lakes.table import Snapshot, TableFacts
+from tranche.lakes.iceberg.metadata import call
+from tranche.lakes.table import TableFacts
 from tranche.lakes.tuning import set_meanwhile
 from tranche.model.asset import LakeTable
 from tranche.script.binding import quoted
@@ -70,17 +70,6 @@ def committing(session: SparkSession, commit: Commit) -> Iterator[None]:
 
 def _as_settings(properties: Mapping[str, str]) -> dict[str, str]:
     return {f"{_PROPERTY}{name}": value for name, value in properties.items()}
-
-
-def staged_snapshot(session: SparkSession, table: LakeTable, commit: Commit) -> Snapshot:
-    """What this attempt has staged."""
-    found = attempted(session, table, commit)
-    if found is None:
-        raise EngineError(
-            f"{table} has no snapshot of the attempt {commit.attempt.id}, which wrote one",
-            "another process may have removed it; run it again",
-        )
-    return found
 
 
 def pick(session: SparkSession, table: LakeTable, snapshot: str) -> str | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql.types import StructType
 
-from tranche.errors import SourceMissing
+from tranche.errors import EngineError, SourceMissing
 from tranche.lakes.commit import Commit
 from tranche.lakes.digest import Watch
 from tranche.lakes.iceberg import metadata, publishing, restoring
@@ -72,6 +74,16 @@ class IcebergTable(Table):
 
     stages = True
 
+    def __init__(
+        self, session: SparkSession, address: LakeTable, database: Path | None = None
+    ) -> None:
+        """`database` has the catalog, where it is an embedded one."""
+        super().__init__(session, address)
+        self.database = database
+
+    def called(self, name: str) -> Table:
+        return IcebergTable(self.session, replace(self.address, table=name), self.database)
+
     # What readers ask
 
     @property
@@ -102,7 +114,8 @@ class IcebergTable(Table):
     # What its snapshots tell
 
     def attempted(self, commit: Commit) -> Snapshot | None:
-        return metadata.attempted(self.session, self.address, commit)
+        found = metadata.read_off(self.database, self.address, commit)
+        return found or metadata.attempted(self.session, self.address, commit)
 
     def published(self, commit: Commit) -> Snapshot | None:
         return metadata.published(self.session, self.address, commit)
@@ -185,7 +198,8 @@ class IcebergTable(Table):
         if before is not None and target.sliced and target.ranged:
             found = self._next_commit_of_keys(before, target, commit)
         elif before is not None:
-            found = self._next_commit(before, target, watch)
+            found = metadata.read_off(self.database, self.address, commit)
+            found = found or self._next_commit(before, target, watch)
         return found or self.staged(commit)
 
     def side(self, commit: Commit) -> Waiting:
@@ -204,7 +218,13 @@ class IcebergTable(Table):
             yield
 
     def staged(self, commit: Commit) -> Snapshot:
-        return publishing.staged_snapshot(self.session, self.address, commit)
+        found = self.attempted(commit)
+        if found is None:
+            raise EngineError(
+                f"{self.address} has no snapshot of the attempt {commit.attempt.id}, which wrote one",
+                "another process may have removed it; run it again",
+            )
+        return found
 
     def pick(self, snapshot: str) -> str | None:
         return publishing.pick(self.session, self.address, snapshot)
