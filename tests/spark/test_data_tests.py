@@ -376,7 +376,7 @@ MADE = {
     "history": (whole, " key=id history"),
     "history at=partition": (script, " key=id history at=partition"),
 }
-LESS_USUAL = ("append", "whole", "whole merge", "whole append", "history at=partition")
+LESS_USUAL = tuple(kind for kind in MADE if kind not in ("replace", "merge"))
 KINDS = [pytest.param(kind, marks=pytest.mark.slow if kind in LESS_USUAL else ()) for kind in MADE]
 
 

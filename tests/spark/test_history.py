@@ -102,7 +102,7 @@ DAYS: dict[int, Snapshot] = {
 class TestNow:
     """Without at=, a snapshot holds from the run's fire time on."""
 
-    @pytest.mark.parametrize("close", [False, True])
+    @pytest.mark.parametrize("close", [pytest.param(False, marks=pytest.mark.slow), True])
     def test_versions(self, customers: Callable[..., Customers], close: bool) -> None:
         table = customers("history track=tier" + (" deletes=close" if close else ""))
         seen: dict[int, Snapshot] = {}
@@ -273,6 +273,7 @@ class TestAtPartition:
             ("gold", day(4), None),
         ]
 
+    @pytest.mark.slow
     def test_a_slice_that_repeats_what_is_known_changes_nothing(
         self, customers: Callable[..., Customers]
     ) -> None:
@@ -301,6 +302,7 @@ class TestAtPartition:
         table.put(1, DAYS[1])
         assert table.versions() == expected({0: DAYS[0], 1: DAYS[1]}, close=False)
 
+    @pytest.mark.slow
     def test_what_was_observed_is_kept_slice_by_slice(
         self, customers: Callable[..., Customers], bench: Bench
     ) -> None:

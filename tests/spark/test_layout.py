@@ -22,11 +22,16 @@ DAY, OTHER = "2026-05-15", "2026-05-16"
 STRATEGIES = {"replace": "", "merge": " key=id", "append": " append"}
 KINDS = (
     ("replace", "partition", "untested"),
-    ("replace", "partition", "tested"),
-    ("replace", "table", "tested"),
     ("merge", "partition", "tested"),
-    ("merge", "table", "untested"),
-    ("append", "partition", "untested"),
+    *(
+        pytest.param(kind, marks=pytest.mark.slow)
+        for kind in (
+            ("replace", "partition", "tested"),
+            ("replace", "table", "tested"),
+            ("merge", "table", "untested"),
+            ("append", "partition", "untested"),
+        )
+    ),
 )
 TEST = "-- data_test not_null id\n"
 NAMES = "abcdefgh"

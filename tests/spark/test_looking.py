@@ -41,7 +41,7 @@ def look(bench: Bench, *where: str, order: str = "id", longest: int | None = Non
     return bench.engine.preview(table, KEY, limit=3, wanted=wanted).rows
 
 
-@pytest.mark.parametrize("lake", LAKES)
+@pytest.mark.parametrize("lake", ["main", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_filters_and_an_order_over_all_rows(bench: Bench, lake: str) -> None:
     bench.lake = lake
     bench.run(SCRIPT, partition=KEY)

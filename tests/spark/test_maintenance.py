@@ -36,6 +36,7 @@ def snapshots(bench: Bench) -> set[str]:
     return {str(row["snapshot_id"]) for row in bench.sql("SELECT snapshot_id FROM @t.snapshots")}
 
 
+@pytest.mark.slow
 def test_what_readers_saw_lately_and_what_the_ledger_names_stays(bench: Bench) -> None:
     made = [
         str(bench.run(DAY.format(words="", x=n), partition="2026-05-16").snapshot) for n in range(4)

@@ -137,7 +137,7 @@ def test_csv_takes_nothing_that_it_cannot_say(kept: Places_) -> None:
         kept("csv").make([(b"\xff",)], "b binary")
 
 
-@some("delta", "parquet")
+@some("parquet")
 def test_parts_are_told_apart(kept: Places_, kind: Kind) -> None:
     """What a folder's name could not tell from NULL is refused: it would replace those rows."""
     place = kept(kind)
@@ -173,7 +173,7 @@ def test_an_hour_that_is_repeated_is_two_parts(kept: Places_) -> None:
     assert [row["n"] for row in place.place.of_parts([first]).collect()] == [1]
 
 
-@some("delta", "csv")
+@some("csv")
 def test_columns_come_and_go_by_name(kept: Places_, kind: Kind) -> None:
     place = kept(kind)
     place.make([("a", 1)], "region string, n int", "region")

@@ -119,7 +119,8 @@ def test_over_a_column_that_came_to_a_sliced_table(bench: Bench) -> None:
     assert [row["x"] for row in ledger.rows()] == [1, 3]
 
 
-@pytest.mark.parametrize("at", ["", pytest.param(" at=seen", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["", " at=seen"])
 def test_of_a_history(bench: Bench, at: str) -> None:
     ledger = Ledger(bench)
     text = WHOLE.format(words=f" key=id history{at}") + (

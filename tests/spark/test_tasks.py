@@ -105,6 +105,7 @@ def jobs(engine: SparkEngine, root: Path) -> Iterator[Jobs]:
     (root / "pipelines" / f"{found.name}.py").unlink(missing_ok=True)
 
 
+TEXTS = ("csv", "json")
 EXTRACT = """
 @task(io={io}, partition_by=("event_date", "region"))
 def extract(spark, partition):
@@ -126,23 +127,28 @@ own(rows)
 
 @pytest.mark.parametrize(
     "kind",
+    ["iceberg", "delta", "parquet", *(pytest.param(k, marks=pytest.mark.slow) for k in TEXTS)],
+)
+def test_other_parts_stay_as_they_were(jobs: Jobs, kind: str) -> None:
+    """(eu, d1) and (us, d2) are written, (eu, d2) and (us, d1) are not touched."""
+    jobs.write(EXTRACT.format(io=jobs.io(kind)))
+    jobs.rows[D1] = [(D1, "eu", 1), (D1, "us", 2), (D2, "eu", 3), (D2, "us", 4)]
+    jobs.done(D1)
+    jobs.rows[D2] = [(D1, "eu", 10), (D2, "us", 40)]
+    jobs.done(D2)
+    every, own = jobs.seen[-2:]
+    assert every == [(D1, "eu", 10), (D1, "us", 2), (D2, "eu", 3), (D2, "us", 40)]
+    assert own == [(D1, "eu", 10), (D2, "us", 40)]
+
+
+@pytest.mark.parametrize(
+    "kind",
     [
-        *("iceberg", "delta"),
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("parquet", "csv", "json")),
+        *("iceberg", "parquet"),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("delta", *TEXTS)),
     ],
 )
 class TestParts:
-    def test_other_parts_stay_as_they_were(self, jobs: Jobs, kind: str) -> None:
-        """(eu, d1) and (us, d2) are written, (eu, d2) and (us, d1) are not touched."""
-        jobs.write(EXTRACT.format(io=jobs.io(kind)))
-        jobs.rows[D1] = [(D1, "eu", 1), (D1, "us", 2), (D2, "eu", 3), (D2, "us", 4)]
-        jobs.done(D1)
-        jobs.rows[D2] = [(D1, "eu", 10), (D2, "us", 40)]
-        jobs.done(D2)
-        every, own = jobs.seen[-2:]
-        assert every == [(D1, "eu", 10), (D1, "us", 2), (D2, "eu", 3), (D2, "us", 40)]
-        assert own == [(D1, "eu", 10), (D2, "us", 40)]
-
     def test_parts_without_values_and_slices_without_rows(self, jobs: Jobs, kind: str) -> None:
         jobs.write(EXTRACT.format(io=jobs.io(kind)))
         jobs.rows |= {D1: [(D1, None, 1), (D1, "a/b=c 'd'", 2)], D2: [(D2, "eu", 3)]}
@@ -221,8 +227,8 @@ own(rows)
 @pytest.mark.parametrize(
     "kind",
     [
-        *("delta", "parquet"),
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("iceberg", "csv", "json")),
+        "parquet",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("iceberg", "delta", *TEXTS)),
     ],
 )
 class TestSeveralKeys:
@@ -459,7 +465,7 @@ class TestResults:
         jobs.done(D1)
         assert jobs.seen == [kind.partition(".")[2]]
 
-    @pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("kind", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
     def test_merge(self, jobs: Jobs, kind: str) -> None:
         jobs.write(
             f"""
