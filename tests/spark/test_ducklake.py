@@ -16,10 +16,13 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from tranche.errors import CommitLost
+from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
 from tranche.lakes.ducklake.duck import opened
 from tranche.lakes.ducklake.layout import transformed
+from tranche.lakes.ducklake.staging import Staging
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.ducklake.types import spark_type
 from tranche.model.asset import LakeTable
@@ -46,6 +49,8 @@ DAILY = """\
 @pytest.fixture(autouse=True)
 def in_ducklake(bench: Bench) -> None:
     bench.lake = "ducklake"
+    # Clients find a lake.
+    catalog_of(lake_of(bench)).rows("SELECT 1")
 
 
 def lake_of(bench: Bench) -> Lake:
@@ -405,6 +410,8 @@ def test_a_table_keeps_its_own_column_of_the_key(bench: Bench) -> None:
             LakeTable("ducklake", "t", bench.schema), "2026-05-02", limit=9
         )
         assert [row["id"] for row in shown.rows.records()] == [2]
+        own_table, now = table(bench), table(bench).readable()
+        assert now is not None and captured(own_table.rows(now[1]).schema) == captured(now[0])
 
 
 def test_a_catalog_in_a_file_of_duckdb(bench: Bench, tmp_path: Path) -> None:
@@ -462,3 +469,163 @@ def test_upkeep(bench: Bench) -> None:
         assert duck.execute("SELECT count(*) FROM t").fetchone() == (3,)
     assert put(bench, "(9, 'a')", how=" append").status == "succeeded"
     assert len(bench.sql("SELECT id FROM @t")) == 4
+
+
+SPACES = "東　京\u00a0x"
+
+
+def test_keys_with_spaces_that_are_not_ascii(bench: Bench) -> None:
+    """Spark spells such signs otherwise in the addresses of files."""
+    text = (
+        '-- pipeline\n-- partitioned dynamic key="$.k"\n-- materialize lake://main/@t key=id\n'
+        "SELECT * FROM VALUES {} AS v(id, name)"
+    )
+    for rows in ("(1, 'a'), (2, 'b'), (3, 'c')", "(2, 'B'), (4, 'd')"):
+        step, _ = bench.ran(text.format(rows), partition=SPACES)
+        assert step.record.status == "succeeded", step.record.error
+    with client(bench) as duck:
+        duck.execute("DELETE FROM t WHERE id = 3")
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+    assert found == [(1, "a"), (2, "B"), (4, "d")]
+    assert sorted(tuple(row.values()) for row in bench.sql("SELECT id, name FROM @t")) == found
+
+
+def test_columns_that_are_called_as_ducklake_calls_where_rows_are(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, filename VARCHAR, _tranche_partition VARCHAR)")
+        duck.execute("CALL l.set_option('data_inlining_row_limit', 10)")
+        duck.execute("INSERT INTO t VALUES (1, 'a.csv', '2026-05-01')")
+        with pytest.raises(Exception, match="has a column filename, as DuckLake calls"):
+            bench.sql("SELECT * FROM @t")
+        duck.execute("CALL ducklake_flush_inlined_data('l', table_name => 't')")
+        duck.execute("CALL l.set_option('data_inlining_row_limit', 0)")
+    assert [row["filename"] for row in bench.sql("SELECT * FROM @t")] == ["a.csv"]
+    text = DAILY.format(rows="(1, 'b.csv')", how=" key=id", more="").replace("name", "filename")
+    step, _ = bench.ran(text, partition="2026-05-01")
+    assert "has a column filename" in str(step.record.error)
+    assert [row["filename"] for row in bench.sql("SELECT * FROM @t")] == ["a.csv"]
+
+
+def test_deletes_of_several_snapshots_in_one_file_are_told_apart(bench: Bench) -> None:
+    store, address = MemoryStore(), LakeTable("ducklake", "t", bench.schema)
+    rows = ", ".join(f"({n}, 'a')" for n in range(20))
+    assert put(bench, rows).status == "succeeded"
+    with client(bench) as duck:
+        duck.execute("CALL l.set_option('data_inlining_row_limit', 0)")
+        for rest in (2, 3, 5):
+            duck.execute(f"DELETE FROM t WHERE id % 7 = {rest}")
+    snapshots = [each.id for each in reversed(bench.engine.snapshots(address, limit=9).snapshots)]
+    held = [table(bench).key_rows(["2026-05-01"], snapshot) for snapshot in snapshots]
+    assert [each["2026-05-01"] for each in held if each] == [20, 17, 14, 11]
+    assert table(bench).slice_rows(None, snapshots[2]) == 14
+    plan = rollback_plan(
+        Project(settings=bench.engine._settings, scripts=()),
+        address,
+        snapshots[2],
+        datetime.now(UTC),
+    )
+    result = run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+    assert result.status == "succeeded", result.steps[0].record.error
+    assert len(bench.sql("SELECT id FROM @t")) == 14
+
+
+def test_a_rollback_over_columns_loses_no_commit_that_came_meanwhile(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    (first,) = table(bench).shown()
+    with client(bench) as duck:
+        duck.execute("ALTER TABLE t ADD COLUMN more INTEGER")
+        own = table(bench)
+        to = own.returning(first.id)
+        attempt = Attempt(
+            id="back", run="run-back", position=0, number=1, status="running",
+            started_at=datetime.now(UTC),
+        )  # fmt: skip
+        written, came = Staging.write, []
+
+        def slow(self: Staging, *args: Any, **more: Any) -> Any:
+            if not came:
+                came.append(duck.execute("INSERT INTO t VALUES (7, 'theirs', '2026-05-02', 1)"))
+            return written(self, *args, **more)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Staging, "write", slow)
+            with pytest.raises(CommitLost, match="another writer changed"):
+                own.restore(to, Commit(attempt))
+        assert duck.execute("SELECT count(*) FROM t").fetchone() == (2,)
+
+
+def test_files_of_a_commit_whose_snapshot_has_expired_stay(bench: Bench) -> None:
+    """The process ended before it cleared up, and nobody knows the snapshot by now."""
+    text = DAILY.format(rows="(1, 'a'), (2, 'b')", how=" append", more="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Staging, "clear", lambda self, attempt: None)
+        bench.run(text, "dies", partition="2026-05-01")
+    (made,) = table(bench).shown()
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE other (id INTEGER)")
+        duck.execute(f"CALL ducklake_expire_snapshots('l', versions => [{made.id}])")
+    catalog_of(lake_of(bench)).known.clear()
+    attempt = Attempt(
+        id="dies", run="run-dies", position=0, number=1, status="running",
+        started_at=datetime.now(UTC),
+    )  # fmt: skip
+    found = bench.engine.recover(table(bench).address, ["2026-05-01"], attempt)
+    assert found is not None and found.rows == 2
+    assert len(bench.sql("SELECT id FROM @t")) == 2
+
+
+def test_a_commit_that_arrived_although_it_was_said_to_be_lost(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    asked, lost = Catalog.asked, []
+
+    def broken(self: Catalog, statement: str, parameters: Any = ()) -> Any:
+        found = asked(self, statement, parameters)
+        if statement == "COMMIT" and not lost:
+            lost.append(statement)
+            raise CommitLost("nobody knows", "run it again")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Catalog, "asked", broken)
+        done = put(bench, "(2, 'b')", how=" append")
+    assert (done.status, lost) == ("succeeded", ["COMMIT"]), done.error
+    assert len(bench.sql("SELECT id FROM @t")) == 2
+
+
+def test_rows_that_came_meanwhile_are_counted(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')", how=" append").status == "succeeded"
+    text = DAILY.format(rows="(2, 'b')", how=" append", more="")
+    with (
+        client(bench) as duck,
+        bench.engine.attempt(bench.work(text, partition="2026-05-01")) as it,
+    ):
+        it.stage()
+        duck.execute("INSERT INTO t VALUES (7, 'theirs', '2026-05-01')")
+        assert it.publish().rows == 3
+
+
+def test_a_table_whose_folder_has_another_name_than_it(bench: Bench) -> None:
+    """DuckLake gives it one that nobody knows before the table is there."""
+    text = DAILY.replace("@t", "@tablé").format(rows="(1, 'a')", how="", more="")
+    for day in (1, 2):
+        step, _ = bench.ran(text, partition=f"2026-05-0{day}")
+        assert step.record.status == "succeeded", step.record.error
+    version = table(bench, "tablé").version()
+    assert version is not None and not version.name.rstrip("/").endswith("tablé")
+    with client(bench) as duck:
+        found = duck.execute("SELECT filename FROM tablé").fetchall()
+        assert len(found) == 2 and all(name.startswith(version.name) for (name,) in found)
+
+
+def test_what_attempts_left_that_noted_nothing_goes(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    left = table(bench).staging_place.place("broke-off", 0)
+    left.mkdir(parents=True)
+    (left / "part-0.parquet").write_bytes(b"")
+    at = datetime.now(UTC)
+    upkeep = Upkeep(before=at, needed=frozenset(), running=frozenset(), left_before=at)
+    bench.engine.maintain(table(bench).address, replace(upkeep, left_before=at - timedelta(days=3)))
+    assert left.exists()
+    soon = at + timedelta(minutes=1)
+    (done,) = bench.engine.maintain(table(bench).address, replace(upkeep, left_before=soon))
+    assert not left.exists() and done.orphans >= 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ from tranche.model.run import Attempt
 from tranche.model.strategy import PARTITION_COLUMN, Append, Merge, Replace
 
 LAKES = ("ducklake",)
-KEYS = ("2026-05-01", "null", "a/b é%", "it's")
+KEYS = ("2026-05-01", "null", "a/b é%", "it's　so")
 _NUMBERS = count()
 TYPES = {
     "n": "INTEGER",
@@ -293,6 +294,9 @@ class Life:
                 for row in frame.collect()
             ]
             assert ordered(rows) == there, (self.name, snapshot)
+            counted = Counter(row[PARTITION_COLUMN] for row in rows)
+            told = self.table.key_rows(KEYS, str(snapshot))
+            assert told == {key: counted[key] for key in KEYS if counted[key]}
 
 
 def assert_types(columns: StructType, held: dict[str, str]) -> None:

@@ -390,7 +390,8 @@ class Execution:
             return None
         self.sources[str(table)] = snapshot
         # A snapshot has the columns of its time; those that were altered since would be missing.
-        return snapshot if self.columns_at(table, snapshot) == columns else None
+        same = captured(self.columns_at(table, snapshot), ()) == captured(columns, ())
+        return snapshot if same else None
 
     def columns_at(self, table: LakeTable, snapshot: str) -> StructType:
         known, columns = self.snapshots.get(table, ("", StructType()))

@@ -60,7 +60,7 @@ def _database(reader: Reader, name: str, table: dict[str, Any]) -> str:
     setting = f"lakes.{name}.catalog"
     text = reader.string(table, setting, f"sqlite:.tranche/warehouse/{name}.ducklake")
     kind, _, place = text.partition(":")
-    if kind not in _KINDS or not place:
+    if kind not in _KINDS or not place or (kind == "postgres" and place.startswith("//")):
         # It may hold a password, and is not shown.
         raise reader.error(
             f"{setting} is no catalog of a DuckLake",

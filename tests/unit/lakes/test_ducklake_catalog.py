@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import duckdb
@@ -101,10 +102,23 @@ def test_what_is_no_catalog(tmp_path: Path) -> None:
     assert "the catalog of the DuckLake 'l' cannot be opened" in refused(lake(tmp_path))
 
 
-def test_a_password_is_not_shown() -> None:
-    place = "postgres:host=127.0.0.1 port=1 password=hunter22 dbname=x connect_timeout=1"
-    said = refused(Lake(name="l", format="ducklake", warehouse="/nowhere", database=place))
-    assert "cannot be opened" in said and "hunter22" not in said
+@pytest.mark.parametrize(
+    "place",
+    [
+        "host=127.0.0.1 port=1 password=hunter22 dbname=x connect_timeout=1",
+        "host=127.0.0.1 port=1 password='hunter22' dbname=x",
+        "postgresql://me:hunter22@127.0.0.1:1/x?connect_timeout=1",
+        "//me:hunter22@127.0.0.1:1/x",
+    ],
+)
+def test_a_password_is_not_shown(place: str) -> None:
+    database = f"postgres:{place}"
+    own = Catalog(Lake(name="l", format="ducklake", warehouse="/nowhere", database=database))
+    with pytest.raises(EngineUnavailable) as caught:
+        own.rows("SELECT 1")
+    assert "cannot be opened" in caught.value.what
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "hunter22" not in shown
 
 
 @pytest.mark.parametrize("type_", ["HUGEINT", "INTERVAL", "TIME", "STRUCT(a HUGEINT)[]"])

@@ -298,3 +298,6 @@ def test_a_ducklake_has_a_catalog_and_a_folder() -> None:
     assert other.data_named and other.partition_column == "_wm_partition"
     secret = settings("[lakes.a]\nformat = 'ducklake'\ncatalog = 'postgres:password=hunter22'")
     assert "hunter22" in secret.secrets and "hunter22" not in repr(secret)
+    with pytest.raises(ConfigError, match="write it as") as caught:
+        settings("[lakes.a]\nformat = 'ducklake'\ncatalog = 'postgres://me:hunter22@host/x'")
+    assert "hunter22" not in str(caught.value)

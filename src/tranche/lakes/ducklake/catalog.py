@@ -45,6 +45,7 @@ _RACED = (
 _GONE = re.compile(r"(?:No files found that match the pattern|Cannot open file) \"([^\"]+)\"")
 _OTHER_VERSION = re.compile(r"(?:DuckLake version|version|Version)[^\d\n]*([\d][\w.-]*)")
 _BUCKET = re.compile(r"Data path (\S+) requires the extension")
+_PASSWORD = re.compile(r"password\s*=\s*(?:'((?:[^'\\]|\\.)+)'|([^\s']\S*))|//[^:/@]*:([^@/]+)@")
 _LONGEST = 300
 
 Rows = list[tuple[Any, ...]]
@@ -107,7 +108,7 @@ class Catalog:
         try:
             return self._duck.execute(statement, list(parameters)).fetchall()
         except Exception as error:
-            raise self.explained(error) from error
+            raise self.explained(error) from self._cause(error)
 
     def missing(self, statement: str, parameters: Sequence[Any] = ()) -> Rows | None:
         """The answer, or None if a table in it is not there."""
@@ -119,7 +120,11 @@ class Catalog:
         except duckdb.CatalogException:
             return None
         except Exception as error:
-            raise self.explained(error) from error
+            raise self.explained(error) from self._cause(error)
+
+    def _cause(self, error: Exception) -> Exception | None:
+        """What may be shown beside an error of ours; DuckDB's own may tell a password."""
+        return None if self.kind == "postgres" else error
 
     def explained(self, error: Exception) -> Exception:
         """What DuckDB says, as an error of ours; what is not DuckDB's stays what it is."""
@@ -222,7 +227,7 @@ class Catalog:
         try:
             self._duck.execute(f"ATTACH {address} AS {LAKE} ({', '.join(options)})")
         except Exception as error:
-            raise self._unattached(error) from error
+            raise self._unattached(error) from self._cause(error)
 
     def _unattached(self, error: Exception) -> Exception:
         said, name = self._shown(str(error)), self.lake.name
@@ -300,7 +305,12 @@ class Catalog:
 
     def _shown(self, text: str) -> str:
         """What was said, without what gives access to the database."""
-        return text.replace(self.place, "…") if self.kind == "postgres" else text
+        if self.kind != "postgres":
+            return text
+        found = (self.place, *(next(filter(None, each)) for each in _PASSWORD.findall(self.place)))
+        for secret in found:
+            text = text.replace(secret, "…")
+        return text
 
 
 def _line(said: str) -> str:

@@ -29,8 +29,9 @@ def check_unchanged(catalog: Catalog, version: Version, entry: Entry, column: st
         int(number)
         for table in ("ducklake_data_file", "ducklake_delete_file")
         for (number,) in catalog.asked(
-            f"SELECT data_file_id FROM {META}.{table} WHERE table_id = ? AND {since}",
-            (version.id, base, base),
+            f"SELECT data_file_id FROM {META}.{table} WHERE table_id = ?"
+            f" AND ({since} OR partial_max > ?)",
+            (version.id, base, base, base),
         )
     }
     gone = catalog.missing(

@@ -6,13 +6,13 @@ from collections import defaultdict
 
 from tranche.lakes.ducklake.catalog import META, Catalog
 from tranche.lakes.ducklake.duck import identifier
-from tranche.lakes.ducklake.metadata import Contents, DataFile
+from tranche.lakes.ducklake.metadata import Contents, DataFile, check_located
 from tranche.lakes.ducklake.reading import table_of
 
 
 def total(catalog: Catalog, found: Contents) -> int | None:
     """All rows; None if only a scan could tell."""
-    if any(file.partial for file in found.files):
+    if not _counts(found):
         return None
     gone = _gone(found)
     in_files = sum(file.rows - file.deleted - gone.get(file.id, 0) for file in found.files)
@@ -21,7 +21,7 @@ def total(catalog: Catalog, found: Contents) -> int | None:
 
 def by_key(catalog: Catalog, found: Contents, column: str) -> dict[str | None, int] | None:
     """The rows of each key; None if only a scan could tell."""
-    if any(file.partial for file in found.files):
+    if not _counts(found):
         return None
     keys = keys_of(catalog, found, column)
     gone = _gone(found)
@@ -33,6 +33,11 @@ def by_key(catalog: Catalog, found: Contents, column: str) -> dict[str | None, i
     for key, rows in _inlined(catalog, found, column).items():
         counted[key] += rows
     return {key: rows for key, rows in counted.items() if rows}
+
+
+def _counts(found: Contents) -> bool:
+    """Whether the numbers of the catalog are those of the snapshot."""
+    return not any(file.partial or file.seen_at is not None for file in found.files)
 
 
 def keys_of(catalog: Catalog, found: Contents, column: str) -> dict[int, str]:
@@ -71,10 +76,12 @@ def _inlined(catalog: Catalog, found: Contents, column: str | None) -> dict[str 
     """The rows that the catalog itself has."""
     if not found.inlined:
         return {}
+    where = table_of(catalog, found.version)
+    check_located(found.version, where)
     listed = ", ".join("?" for _ in found.inlined)
     key = "NULL" if column is None else f"CAST({identifier(column)} AS VARCHAR)"
     rows = catalog.rows(
-        f"SELECT {key}, count(*) FROM {table_of(catalog, found.version)}"
+        f"SELECT {key}, count(*) FROM {where}"
         f" AT (VERSION => {found.version.snapshot}) WHERE filename IN ({listed}) GROUP BY 1",
         found.inlined,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,9 @@ def _forget_ended(table: DuckLakeTable, upkeep: Upkeep) -> int:
         if entry.run not in upkeep.running and written < upkeep.left_before:
             left += len(entry.files)
             table.forget_attempt(entry.attempt)
+    for folder in table.staging_place.strays(upkeep.left_before):
+        left += sum(1 for _ in folder.rglob("*.parquet"))
+        shutil.rmtree(folder, ignore_errors=True)
     return left
 
 

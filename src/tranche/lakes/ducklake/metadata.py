@@ -123,6 +123,9 @@ class DataFile:
     """The number of the layout that it was written with."""
     deletes: tuple[str, ...] = ()
     deleted: int = 0
+    seen_at: int | None = None
+    """The snapshot that it is looked at from, if rows came to it or were deleted from it later: the
+    numbers above count these too."""
 
     @property
     def path(self) -> str:
@@ -272,16 +275,17 @@ def _files(catalog: Catalog, version: Version) -> tuple[DataFile, ...]:
     rows = catalog.asked(
         "SELECT f.data_file_id, f.path, f.path_is_relative, f.record_count, f.file_size_bytes,"
         " f.begin_snapshot, f.mapping_id, f.partial_max, f.partition_id, f.encryption_key, d.path,"
-        " d.path_is_relative, d.delete_count, d.format"
+        " d.path_is_relative, d.delete_count, d.format,"
+        " coalesce(f.partial_max, 0) > ? OR coalesce(d.partial_max, 0) > ?"
         f" FROM {META}.ducklake_data_file f LEFT JOIN {META}.ducklake_delete_file d"
         f" ON d.data_file_id = f.data_file_id AND {_ALIVE.format('d.')}"
         f" WHERE f.table_id = ? AND {_ALIVE.format('f.')} ORDER BY f.data_file_id",
-        (at, at, version.id, at, at),
+        (at, at, at, at, version.id, at, at),
     )
     found: dict[int, DataFile] = {}
     for row in rows:
         (number, path, relative, count, size, begin, mapping, partial, layout, key) = row[:10]
-        gone, gone_relative, deleted, kind = row[10:]
+        gone, gone_relative, deleted, kind, later = row[10:]
         if key is not None:
             raise EngineError(
                 f"{path} is encrypted with a key that Spark has not", "use files that are not"
@@ -307,6 +311,7 @@ def _files(catalog: Catalog, version: Version) -> tuple[DataFile, ...]:
             None if layout is None else int(layout),
             deletes,
             (0 if before is None else before.deleted) + int(deleted or 0),
+            at if later or (before is not None and before.seen_at is not None) else None,
         )
     return tuple(found.values())
 
@@ -410,6 +415,19 @@ def check_writable(version: Version, table: object) -> None:
                 f"{column.name} of {table} is of DuckDB's type {_spelled(column.unwritable)}, which"
                 " Spark does not write",
                 "give it a type that both have, or write to another table",
+            )
+
+
+def check_located(version: Version, table: object) -> None:
+    """Rejects columns behind which DuckLake's own are hidden that say where rows are."""
+    for name in ("filename", "file_row_number"):
+        held = version.column(name)
+        if held is not None:
+            raise ColumnsRejected(
+                f"{table} has a column {held.name}, as DuckLake calls what says where rows are,"
+                " which this needs",
+                "rename the column; or, to read, have DuckDB write the rows that its catalog keeps"
+                " to files: CALL ducklake_flush_inlined_data(…)",
             )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _SEGMENT = re.compile(r"([^/=]+)=([^/]*)")
 _KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,;@+~ !()")
 _LEGAL = _KEPT - {" "} | frozenset("$&'*:=/")
-"""What Java leaves as it is in the path of an address."""
+"""What Java leaves as it is in the path of an address; besides, what is neither ASCII nor a space
+or a control character."""
+_SPACES = ("Zs", "Zl", "Zp", "Cc")
 
 
 def folder_name(column: str, value: str | None) -> str:
@@ -69,10 +72,14 @@ def address(path: str) -> str:
 
     >>> address("/data/p=a%2Fb/é x.parquet")
     '/data/p=a%252Fb/é%20x.parquet'
+    >>> address("/data/p=東　京")
+    '/data/p=東%E3%80%80京'
     """
-    return "".join(
-        sign if sign in _LEGAL or ord(sign) > 127 else f"%{ord(sign):02X}" for sign in path
-    )
+    return "".join(sign if _is_legal(sign) else quote(sign, safe="") for sign in path)
+
+
+def _is_legal(sign: str) -> bool:
+    return sign in _LEGAL or (ord(sign) > 127 and unicodedata.category(sign) not in _SPACES)
 
 
 def below(path: str, folder: str) -> bool:

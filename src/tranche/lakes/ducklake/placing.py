@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from tranche.lakes.ducklake.catalog import META, Catalog
+
+_PLAIN = re.compile("[A-Za-z0-9_-]+")
 
 
 def new_folder(catalog: Catalog, schema: str, table: str) -> str:
@@ -18,6 +21,21 @@ def new_folder(catalog: Catalog, schema: str, table: str) -> str:
         above, relative = known[0] if known else (schema, True)
         root = os.path.join(catalog.folder, str(above)) if relative else str(above)
         return os.path.join(root, table)
+
+
+def is_foreseen(catalog: Catalog, schema: str, table: str) -> bool:
+    """Whether DuckLake calls the folder of a new table, and of its schema, as these are called.
+
+    Names with other signs get folders with a number for a name, which nobody knows beforehand.
+    """
+    with catalog.using():
+        known = catalog.asked(
+            f"SELECT 1 FROM {META}.ducklake_schema"
+            " WHERE lower(schema_name) = lower(?) AND end_snapshot IS NULL",
+            (schema,),
+        )
+    new = (table,) if known else (schema, table)
+    return all(_PLAIN.fullmatch(name) for name in new)
 
 
 def wants_folders(catalog: Catalog, schema: str, table: str) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField, StructType
 
 from tranche.errors import CommitLost, KeyRejected
 from tranche.lakes.commit import Commit
-from tranche.lakes.ducklake.catalog import LAKE
+from tranche.lakes.ducklake.catalog import LAKE, META
 from tranche.lakes.ducklake.commits import (
     PUBLICATION,
     TABLE,
@@ -34,9 +34,9 @@ from tranche.lakes.ducklake.layout import (
     stated_layout,
 )
 from tranche.lakes.ducklake.merging import Merged
-from tranche.lakes.ducklake.metadata import Version, check_writable, look
+from tranche.lakes.ducklake.metadata import Version, check_located, check_writable, look
 from tranche.lakes.ducklake.paths import folder_name
-from tranche.lakes.ducklake.placing import new_folder, wants_folders
+from tranche.lakes.ducklake.placing import is_foreseen, new_folder, wants_folders
 from tranche.lakes.ducklake.reading import FILE, POSITION
 from tranche.lakes.ducklake.staging import Entry, StagedFile, check_length, reader
 from tranche.lakes.ducklake.types import duck_type
@@ -95,6 +95,7 @@ class Publishing:
     def stage_merge(self, merged: Merged, commit: Commit, based_on: int | None, seen: int) -> None:
         """`seen` is the snapshot that the rows were joined with."""
         version = self._version()
+        check_located(version, self.table.address)
         layout = stated_layout(version)
         sliced = version.column(self.table.key_column) is not None
         changed, inserted = merged.counts()
@@ -176,8 +177,12 @@ class Publishing:
         commit: Commit,
         *,
         replaces: bool,
+        since: str | None = None,
     ) -> Snapshot:
-        """Makes the table with these rows, in one commit."""
+        """Makes the table with these rows, in one commit.
+
+        If it replaces one, not if that was changed since a snapshot, where one is given.
+        """
         rows = self.table.physical(rows)
         whole = self.table.whole_layout(layout, sliced=target.sliced)
         if not layout and not wants_folders(
@@ -189,7 +194,10 @@ class Publishing:
         definitions = ", ".join(
             f"{identifier(f.name)} {duck_type(f.dataType, f.name)}" for f in rows.schema.fields
         )
-        parts = self._parts(whole, sliced=target.sliced)
+        inserts = not is_registrable(whole) or not is_foreseen(
+            self.catalog, self.table.schema, self.table.address.table
+        )
+        parts = self._parts(() if inserts else whole, sliced=target.sliced)
         files, place = self._written(rows, rows.schema, target, parts, commit, None)
         entry = self._note(
             commit,
@@ -199,11 +207,15 @@ class Publishing:
             based_on=None,
             files=files,
             layout=canonical(whole),
-            inserts=not is_registrable(whole),
+            inserts=inserts,
         )
 
         def seen(base: int) -> str:
             self._check_first(entry)
+            if since is not None and str(self.table.touched()) != since:
+                raise CommitLost(
+                    f"another writer changed {self.table.address} in the meantime", "run it again"
+                )
             there = look(self.catalog, self.table.schema, self.table.address.table, base)
             if there is not None and not replaces:
                 raise CommitLost(f"{self.table.address} was made in the meantime", "run it again")
@@ -247,6 +259,21 @@ class Publishing:
         if entry is not None:
             self._hide_unless_registered(entry)
         self.waiting.clear(attempt)
+
+    def registered_since(self, entry: Entry) -> int | None:
+        """Since which snapshot the catalog has files of it; None if it has none.
+
+        The snapshot may have expired, and with it what it said of itself.
+        """
+        names = [os.path.basename(file.name) for file in entry.files]
+        if not names or entry.inserts:
+            return None
+        (found,) = self.catalog.rows(
+            f"SELECT min(begin_snapshot) FROM {META}.ducklake_data_file"
+            " WHERE parse_filename(path) IN (SELECT unnest(CAST(? AS VARCHAR[])))",
+            (names,),
+        )
+        return None if found[0] is None else int(found[0])
 
     # Inside
 
@@ -340,7 +367,6 @@ class Publishing:
         seen: Callable[[int], Any],
         act: Callable[[Any], None],
     ) -> Snapshot:
-        parent = self.table.touched() if self.table.version() is not None else None
         size = sum(file.size for file in entry.files)
         note = {
             "tranche.run": entry.run,
@@ -350,14 +376,20 @@ class Publishing:
             TABLE: entry.table,
             "tranche.rows": entry.rows,
             "tranche.size": size,
-            "tranche.parent": parent,
             "tranche.partition": entry.partition,
             "tranche.changed": entry.changed,
             "tranche.inserted": entry.inserted,
         }
         note = {name: value for name, value in note.items() if value is not None}
+
+        def seen_now(base: int) -> Any:
+            # Others may have committed since the rows were written.
+            if self.table.version() is not None:
+                note["tranche.parent"] = self.table.touched()
+            return seen(base)
+
         try:
-            made = committed(self.catalog, note, seen, act)
+            made = committed(self.catalog, note, seen_now, act)
         except Landed as landed:
             self.forget(entry.attempt)
             return self._landed(landed.told, entry)
@@ -430,6 +462,8 @@ class Publishing:
         """Takes names of files back that no commit has; whoever looks at the catalog sees the rest."""
         told = find(self.catalog, entry.publication, entry.table)
         if told is not None and told.about.get("tranche.attempt") == entry.attempt:
+            return
+        if self.registered_since(entry) is not None:
             return
         for root in self._folders():
             self.waiting.hide(entry, root)

@@ -37,6 +37,7 @@ from tranche.lakes.ducklake.metadata import (
     Mapped,
     PartitionField,
     Version,
+    check_located,
 )
 from tranche.lakes.ducklake.paths import address, below, reads_alike, segments, value_of
 from tranche.script.binding import escaped_path, quoted_name
@@ -344,6 +345,7 @@ def _inlined(
     names = ", ".join(identifier(column.name) for column in found.version.columns)
     listed = ", ".join("?" for _ in found.inlined)
     where, table = table_of(catalog, found.version), found.version
+    check_located(table, where)
     rows = catalog.rows(
         f"SELECT {names}, filename, file_row_number FROM {where} AT (VERSION => {table.snapshot})"
         f" WHERE filename IN ({listed})",

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -195,6 +196,16 @@ class Staging:
         paths = sorted(self.folder.glob("*.json")) if self.folder.exists() else []
         found = ((self.entry(path.stem), path) for path in paths if path.stem != "table")
         return [(entry, path) for entry, path in found if entry is not None]
+
+    def strays(self, before: datetime) -> list[Path]:
+        """What was written before a time by attempts that broke off before they noted anything."""
+        noted = tuple(f"staged-{entry.attempt}-" for entry, _ in self.entries())
+        return [
+            path
+            for path in self.folder.glob("staged-*")
+            if not path.name.startswith(noted)
+            and datetime.fromtimestamp(path.stat().st_mtime, UTC) < before
+        ]
 
     def show(self, entry: Entry, table: str) -> list[str]:
         """Gives the files the names by which they are registered."""

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from tranche.errors import CommitLost, EngineError, SourceMissing, UnknownSnapshot
-from tranche.lakes.columns import Fit
+from tranche.lakes.columns import Fit, captured
 from tranche.lakes.commit import Commit
 from tranche.lakes.digest import Watch
 from tranche.lakes.ducklake.catalog import META, catalog_of
@@ -124,7 +124,7 @@ class DuckLakeTable(Table):
         if version is None:
             return None
         check_readable(version, self.address)
-        return version.schema, str(self.touched())
+        return self._known(version.schema), str(self.touched())
 
     def facts(self) -> TableFacts | None:
         version = self.version()
@@ -170,7 +170,7 @@ class DuckLakeTable(Table):
 
     def published(self, commit: Commit) -> Snapshot | None:
         told = find(self.catalog, commit.publication, self.noted_name)
-        return None if told is None else snapshot_of(told, commit.attempt.id)
+        return self._expired(commit) if told is None else snapshot_of(told, commit.attempt.id)
 
     def seen(
         self,
@@ -348,12 +348,13 @@ class DuckLakeTable(Table):
             raise CommitLost(
                 f"another writer changed {self.address} in the meantime", "run it again"
             )
-        if _names(to.then) != _names(to.facts.columns):
+        if captured(to.then, ()) != captured(to.facts.columns, ()):
             then = self._contents(to.snapshot).version
             layout = self._without_slice(stated_layout(then))
             # Rows of whatever keys there are, each of which says its own.
             every = replace(target, keys=("", ""))
-            self._publish_new(rows, every, layout, commit, replaces=True)
+            since = to.facts.snapshot
+            self._publish_new(rows, every, layout, commit, replaces=True, since=since)
             return
         if sliced:
             keys = tuple(key.partition for key in to.keys if key.partition is not None)
@@ -432,6 +433,12 @@ class DuckLakeTable(Table):
         assert entry is not None, f"nothing is staged as {snapshot}"
         return self._publishing.preview(entry)
 
+    def _expired(self, commit: Commit) -> Snapshot | None:
+        """What an attempt has committed whose snapshot is gone, and which had no time to clear up."""
+        entry = self.staging_place.entry(commit.attempt.id)
+        since = None if entry is None else self._publishing.registered_since(entry)
+        return None if entry is None or since is None else replace(_snapshot(entry), id=str(since))
+
     def _told(self) -> list[Told]:
         return told_of(self.catalog, lives_of(self.catalog, self.schema, self.address.table))
 
@@ -485,9 +492,12 @@ class DuckLakeTable(Table):
         commit: Commit,
         *,
         replaces: bool,
+        since: str | None = None,
     ) -> None:
         self.split = bool(layout)
-        self.last = self._publishing.new_table(rows, target, layout, commit, replaces=replaces)
+        self.last = self._publishing.new_table(
+            rows, target, layout, commit, replaces=replaces, since=since
+        )
 
     def _publish(self, commit: Commit) -> None:
         entry = self.staging_place.entry(commit.attempt.id)
@@ -510,7 +520,3 @@ def _snapshot(entry: Entry) -> Snapshot:
 
 def _micros(at: datetime) -> int:
     return int((at - _EPOCH).total_seconds() * 1_000_000)
-
-
-def _names(columns: StructType) -> list[tuple[str, str]]:
-    return [(field.name, field.dataType.simpleString()) for field in columns.fields]
