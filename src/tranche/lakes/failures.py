@@ -67,6 +67,10 @@ _PASSING_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENF
 _LOST_SESSION = ("INVALID_HANDLE.", "NO_ACTIVE_SESSION")
 """How the conditions begin of a server that does not know its client any more."""
 _OTHER_SERVER = "incorrect server side session identifier"
+_REMEDIES = {
+    "LATERAL_COLUMN_ALIAS_IN_WINDOW": "write out in the window what the name stands for, or give the"
+    " name in a query inside this one",
+}
 _LONGEST = 600
 
 
@@ -130,7 +134,8 @@ def _classified(
         start = "; a relative one starts at the project folder" if path else ""
         return SourceMissing(f"nothing is at {_parameter(error, 'path')}", f"check the path{start}")
     if isinstance(error, AnalysisException):
-        return StatementRejected(_sentence(text), "correct the statement")
+        remedy = _REMEDIES.get((condition or "").rpartition(".")[2], "correct the statement")
+        return StatementRejected(_sentence(text), remedy)
     failure = StatementFailed(_sentence(text))
     failure.transient = any(name in text for name in _PASSING)
     return failure

@@ -354,3 +354,13 @@ def test_what_the_system_says_of_a_folder_is_no_fault_of_ours(
         f"/lake/a: {error.strerror}; see that the folder is one, can be written to and has room"
     )
     assert not comes_from_outside(OSError("something else"))
+
+
+def test_a_name_of_select_in_a_window_is_told_what_to_write() -> None:
+    class Window(AnalysisException):
+        def getCondition(self) -> str:  # noqa: N802
+            return "UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_WINDOW"
+
+    failure = explained(Window("…"), path="pipelines/top.sql")
+    assert isinstance(failure, StatementRejected)
+    assert failure.remedy is not None and "write out in the window" in failure.remedy
