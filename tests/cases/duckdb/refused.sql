@@ -201,3 +201,42 @@ SELECT * EXCLUDE (o.id) FROM orders AS o;
 
 -- AT (TIMESTAMP => …) is not translated; use AT (VERSION => 3)
 SELECT id FROM orders AT (TIMESTAMP => TIMESTAMP '2024-01-01 00:00:00');
+
+-- QUALIFY beside DISTINCT ON; use a subquery
+SELECT DISTINCT ON (customer) customer, id FROM orders QUALIFY row_number() OVER (ORDER BY id DESC) <= 3 ORDER BY customer, id;
+
+-- customer in an expression of DISTINCT ON may mean a column or the name given in SELECT; give it a name that no column has, and use it in a query around this one
+SELECT DISTINCT ON (customer || '') upper(customer) AS customer, id FROM orders ORDER BY customer, id;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and a list of names counts them; name the columns
+SELECT a, b FROM (SELECT * REPLACE (-a AS a) FROM (VALUES (1, 2)) AS t(a, b)) AS q(a, b);
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and a list of names counts them; name the columns
+WITH q(a, b) AS (SELECT * RENAME (a AS c) FROM (VALUES (1, 2)) AS t(a, b)) SELECT a, b FROM q;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and ORDER BY by a number or ALL counts them; name the columns
+SELECT * REPLACE (-id AS id) FROM orders ORDER BY 1 LIMIT 1;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and ORDER BY by a number or ALL counts them; name the columns
+WITH t AS (SELECT * REPLACE (-id AS id) FROM orders) FROM t ORDER BY ALL LIMIT 1;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and UNION counts them; name the columns
+SELECT * FROM (VALUES (1, 2)) AS a(p, k) JOIN (VALUES (2, 3)) AS b(k, r) USING (k) UNION ALL SELECT 7, 8, 9;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and EXCEPT counts them; name the columns
+SELECT t.* FROM (VALUES (1, 2)) AS t(p, k) NATURAL JOIN (VALUES (2)) AS b(k) EXCEPT SELECT 7, 8;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and UNION counts them; name the columns
+CREATE TEMP TABLE t AS SELECT * REPLACE (-a AS a) FROM (VALUES (1, 2)) AS t(a, b);
+SELECT * FROM t UNION ALL SELECT 7, 8;
+
+-- step is made anew after kept was made from it, which keeps its rows in DuckDB only; give it another name
+CREATE TEMP TABLE step AS SELECT 1 AS x;
+CREATE TEMP TABLE kept AS FROM step;
+CREATE OR REPLACE TEMP TABLE step AS SELECT 2 AS x;
+SELECT x FROM kept;
+
+-- step is made anew from itself; give it another name
+CREATE TEMP TABLE step AS SELECT 1 AS x;
+CREATE OR REPLACE TEMP TABLE step AS SELECT x + 1 AS x FROM step;
+SELECT x FROM step;

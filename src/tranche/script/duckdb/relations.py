@@ -8,6 +8,7 @@ from tranche.script.duckdb.calls import called, constant_number
 from tranche.script.duckdb.files import READERS, is_file, read_call, read_named
 from tranche.script.duckdb.intervals import interval_text, moment
 from tranche.script.duckdb.pieces import Piece, marked, name, refused
+from tranche.script.duckdb.places import check_listed
 from tranche.script.duckdb.rules import only, rule, say
 
 _SPARKS_OWN = frozenset(
@@ -38,6 +39,7 @@ _ASOF = "ASOF"
 
 def relation(node: exp.Expr, *, first: bool = False) -> str:
     """A relation of FROM; only one that is not the first can be beside others."""
+    check_listed(node)
     if isinstance(node, exp.Table):
         return _table(node)
     if isinstance(node, exp.Unnest):
