@@ -240,3 +240,27 @@ SELECT x FROM kept;
 CREATE TEMP TABLE step AS SELECT 1 AS x;
 CREATE OR REPLACE TEMP TABLE step AS SELECT x + 1 AS x FROM step;
 SELECT x FROM step;
+
+-- a pattern that may match nothing, with the option g; use + instead of *
+SELECT regexp_replace(customer, 'a*', '-', 'g') AS h FROM orders;
+
+-- regexp_extract_all of a group that a match may go without, which is NULL in DuckDB; take group 0, or put ( ) around the choice
+SELECT regexp_extract_all(customer, '(a)|b', 1) AS h FROM orders;
+
+-- a text that is split at ^, \b or a pattern that may match nothing; split at characters
+SELECT string_split_regex(customer, 'n*') AS h FROM orders;
+
+-- a text that is split at ^, \b or a pattern that may match nothing; split at characters
+SELECT string_split_regex(customer, '^a') AS h FROM orders;
+
+-- '(a*)*' repeats what may be empty; use + inside or outside, not both
+SELECT regexp_extract(customer, '(a*)*', 1) AS h FROM orders;
+
+-- \2 in a replacement, of a pattern with 1 groups; put what is to be kept into brackets
+SELECT regexp_replace(customer, '(a)', '\2') AS h FROM orders;
+
+-- regexp_replace with more than 6 groups; use (?:…) for some
+SELECT regexp_replace(customer, '(a)(b)(c)(d)(e)(f)(g)', '\7') AS h FROM orders;
+
+-- İ or ı in a class with the option i; write it beside the class
+SELECT regexp_matches(customer, '[xı]', 'i') AS h FROM orders;
