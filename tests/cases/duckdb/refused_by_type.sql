@@ -60,3 +60,21 @@ SELECT z = 0.25 AS a FROM (SELECT id, y::FLOAT AS z FROM v);
 
 -- line 3: a FLOAT beside another type, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE
 SELECT coalesce(z, 0) AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a sum or difference with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a + a AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a sum or difference with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a - 1 AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a sum or difference with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT b + a + 1 AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a comparison of decimals with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a::DECIMAL(38,18) = b AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a comparison of decimals with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a = b::DECIMAL(38,2) AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: % of decimals with more digits together than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a % b AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);

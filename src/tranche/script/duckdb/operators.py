@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tranche.script.duckdb.arithmetic import guarded_floats
+from tranche.script.duckdb.arithmetic import decimals_compared
 from tranche.script.duckdb.pieces import Piece, literal, marked, name, refused
 from tranche.script.duckdb.rules import guarded, only, rule, say
 from tranche.script.duckdb.types import (
@@ -107,7 +107,9 @@ def boolean(node: exp.Expr) -> Piece:
 @rule(exp.Paren)
 def brackets(node: exp.Expr) -> Piece:
     inner = say(node.this)
-    return Piece(f"({inner.text})", inner.type, element=inner.element)
+    return Piece(
+        f"({inner.text})", inner.type, element=inner.element, bare=f"({inner.bare or inner.text})"
+    )
 
 
 @rule(exp.And, exp.Or)
@@ -145,9 +147,9 @@ def compared(node: exp.Expr) -> Piece:
             "compare elements",
         )
     text = f"{left.tight} {_COMPARED[type(node)]} {right.tight}"
-    if not any(map(is_decimal, (left.type, right.type))):
+    if not any(is_decimal(side.type) or side.type == "number" for side in (left, right)):
         return Piece(text, "boolean", loose=True)
-    return Piece(guarded_floats(node, text, left, right), "boolean", loose=True)
+    return Piece(decimals_compared(node, text, left, right), "boolean", loose=True)
 
 
 @rule(exp.Is)

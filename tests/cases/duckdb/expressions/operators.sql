@@ -131,3 +131,11 @@ n * m * 2
 n * x
 (n + 1) * (m - 1)
 m * m * m
+n::DECIMAL(38,2) + 1
+n::DECIMAL(38,2) - m
+n::DECIMAL(30,8) + m
+n - m + 1 - i
+(n + 1) * (m - 1) - (n + 2)
+n::DECIMAL(38,18) % 2
+n::DECIMAL(30,8) > m
+-n + 1
