@@ -15,6 +15,7 @@ from tranche.script.duckdb.calls import (
     said,
     templates,
 )
+from tranche.script.duckdb.cases import lowered, unless_unlike
 from tranche.script.duckdb.operators import as_text
 from tranche.script.duckdb.pieces import Piece, literal, refused
 from tranche.script.duckdb.regex import Pattern, java_pattern, java_replacement
@@ -51,11 +52,12 @@ declined(
 
 
 _UNLIKE_UPPER = "ŉƛǰɤΐΰև\u1c8aẖ-ẚὐὒὔὖᾀ-ᾯᾲᾳᾴᾶᾷᾼῂῃῄῆῇῌῒΐῖῗῢΰῤῦῧῲῳῴῶῷῼ\ua7cd\ua7dbﬀ-ﬆﬓ-ﬗ𐵰-𐶅"
-_UNLIKE_LOWER = "\u1c89\ua7cb\ua7cc\ua7da\ua7dc𐵐-𐵥"
 """Letters, all of them rare, whose other case is one letter for DuckDB and several for Spark, or
 that only one of them knows."""
 
 
+_SPACES = r"' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000'"
+"""What DuckDB trims if nothing is said; tabs and ends of lines are not among it."""
 _MOST_GROUPS = 6
 """With those that are added, each has a number of one digit."""
 
@@ -65,13 +67,9 @@ def cased(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     """DuckDB knows one character for each; Spark makes two of ß, and others."""
     [value] = said(arguments)
     if str(node.this).lower() in ("lower", "lcase"):
-        text, unlike = f"lower(translate({value.text}, 'İΣ', 'iσ'))", _UNLIKE_LOWER
-    else:
-        text, unlike = f"upper(replace({value.text}, 'ß', 'ẞ'))", _UNLIKE_UPPER
-    rare = f"raise_error(concat('the engines write \\'', {value.text}, '\\' in another case'))"
-    return Piece(
-        f"CASE WHEN {value.tight} RLIKE '[{unlike}]' THEN {rare} ELSE {text} END", "string"
-    )
+        return lowered(value)
+    text = f"upper(replace({value.text}, 'ß', 'ẞ'))"
+    return unless_unlike(value, _UNLIKE_UPPER, text)
 
 
 @function(1, 2, "trim", "ltrim", "rtrim")
@@ -79,7 +77,7 @@ def trimmed(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     word = str(node.this).lower()
     value, *rest = said(arguments)
     side = {"trim": "BOTH", "ltrim": "LEADING", "rtrim": "TRAILING"}[word]
-    what = rest[0].text if rest else "' '"
+    what = rest[0].text if rest else _SPACES
     return Piece(f"trim({side} {what} FROM {value.text})", "string")
 
 

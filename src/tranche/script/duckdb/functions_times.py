@@ -56,6 +56,8 @@ _ALIASES = {
 }
 _WALL_CLOCK = ("hour", "minute", "second")
 _SECONDS = {"hour": 3600, "minute": 60, "second": 1}
+_BEFORE = 250_000_000 * 3_600_000_000
+"""Microseconds in hours enough that no time is less than 0 with them: DIV cuts towards 0."""
 _EPOCH = "CAST('1970-01-01 00:00:00' AS TIMESTAMP_NTZ)"
 declined(
     "it gives an INTERVAL, which Spark has in two kinds; use date_diff",
@@ -70,7 +72,10 @@ templates("date", ("last_day", "last_day(CAST({0} AS DATE))"))
 templates("date", ("make_date", "make_date(CAST({0} AS INT), CAST({1} AS INT), CAST({2} AS INT))"))
 templates("timestamp", ("now get_current_timestamp", "current_timestamp()"))
 templates("date", ("today", "current_date()"))
-templates("timestamp", ("to_timestamp", "timestamp_seconds({0})"))
+templates(
+    "timestamp",
+    ("to_timestamp", "timestamp_micros(CAST(rint(CAST({0} AS DOUBLE) * 1E6D) AS BIGINT))"),
+)
 templates(
     "timestamp_ntz",
     (
@@ -225,13 +230,13 @@ def date_diff(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
         return Piece(f"CAST({count.format(b)} - {count.format(a)} AS BIGINT)", "bigint")
     if part in _SECONDS:
         size = _SECONDS[part] * 1_000_000
-        counts = [f"floor(({_microseconds(node, p)}) / {size})" for p in (last, first)]
+        counts = [f"({_microseconds(node, p)} + {_BEFORE}L) DIV {size}" for p in (last, first)]
         if "timestamp" in (first.type, last.type):
             raise refused(node, f"date_diff in {part}s of times with a zone", "cast to TIMESTAMP")
         unsure = [p for p in (first, last) if p.type is None]
         bad = [f"typeof({p.text}) = 'timestamp'" for p in unsure]
         what = f"date_diff in {part}s of times with a zone"
-        text = f"CAST({counts[0]} - {counts[1]} AS BIGINT)"
+        text = f"({counts[0]} - {counts[1]})"
         return Piece(guarded(node, text, bad, what, "cast to TIMESTAMP"), "bigint")
     raise refused(node, f"date_diff in {part!r} is not translated", "use year to second")
 

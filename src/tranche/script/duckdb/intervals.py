@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import guarded, say
+from tranche.script.duckdb.types import is_whole
 
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "DECADE": 120, "CENTURY": 1200}
 _DAYS = {"WEEK": 7, "DAY": 1}
@@ -75,14 +76,16 @@ def interval_text(node: exp.Expr) -> str:
     """What is added, as Spark writes it."""
     unit, number = unit_of(node), _number(node)
     if number is None:
+        if unit == "SECOND":
+            return _of_seconds(say(node.this))
         value = f"CAST({say(node.this).text} AS INT)"
         if unit in _MONTHS:
             return f"make_ym_interval(0, {value} * {_MONTHS[unit]})"
         if unit in _DAYS:
             return f"make_dt_interval({value} * {_DAYS[unit]})"
-        if unit not in ("HOUR", "MINUTE", "SECOND"):
+        if unit not in ("HOUR", "MINUTE"):
             raise refused(node, f"an interval of computed {unit.lower()}s", "use seconds")
-        place = ("HOUR", "MINUTE", "SECOND").index(unit) + 1
+        place = ("HOUR", "MINUTE").index(unit) + 1
         return f"make_dt_interval({', '.join(['0'] * place)}, {value})"
     if unit in _MONTHS:
         return f"INTERVAL '{number * _MONTHS[unit]}' MONTH"
@@ -91,6 +94,14 @@ def interval_text(node: exp.Expr) -> str:
     seconds, rest = divmod(abs(number) * _MICROSECONDS[unit], 1_000_000)
     sign = "-" if number < 0 else ""
     return f"INTERVAL '{sign}{seconds}.{rest:06d}' SECOND"
+
+
+def _of_seconds(value: Piece) -> str:
+    """Seconds may have a fraction, which is rounded to microseconds as a DOUBLE."""
+    if is_whole(value.type):
+        return f"make_dt_interval(0, 0, 0, {value.text})"
+    micros = f"CAST(rint(CAST({value.text} AS DOUBLE) * 1E6D) AS BIGINT)"
+    return f"make_dt_interval(0, 0, 0, CAST({micros} * 0.000001BD AS DECIMAL(18,6)))"
 
 
 def _crosses_days(node: exp.Interval) -> bool:

@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 
 from tranche.script.duckdb.arithmetic import decimals_compared
+from tranche.script.duckdb.cases import lowered
 from tranche.script.duckdb.pieces import Piece, literal, marked, name, refused
 from tranche.script.duckdb.rules import guarded, only, rule, say
 from tranche.script.duckdb.types import (
@@ -205,16 +206,25 @@ def exists(node: exp.Expr) -> Piece:
 
 @rule(exp.Like, exp.ILike)
 def like(node: exp.Expr) -> Piece:
-    """A backslash in the pattern is nothing special in DuckDB."""
     only(node, "this", "expression", "negate")
-    word = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
-    word = f"NOT {word}" if node.args.get("negate") else word
-    value, pattern = say(node.this).tight, node.expression
-    if isinstance(pattern, exp.Literal):
-        text = literal(str(pattern.this).replace("\\", "\\\\"))
-        return Piece(f"{value} {word} {marked(pattern, text)}", "boolean", loose=True)
-    text = f"replace({say(pattern).text}, '\\\\', '\\\\\\\\')"
-    return Piece(f"{value} {word} {text}", "boolean", loose=True)
+    word = "NOT LIKE" if node.args.get("negate") else "LIKE"
+    value = say(node.this)
+    if isinstance(node, exp.ILike):
+        # Spark's own has other pairs of letters than `lower` in DuckDB.
+        value = lowered(value)
+    return Piece(f"{value.tight} {word} {_form(node)}", "boolean", loose=True)
+
+
+def _form(node: exp.Expr) -> str:
+    """The pattern: a backslash in it is nothing special in DuckDB."""
+    pattern, folded = node.expression, isinstance(node, exp.ILike)
+    if not isinstance(pattern, exp.Literal):
+        form = Piece(f"replace({say(pattern).text}, '\\\\', '\\\\\\\\')", "string")
+        return lowered(form).text if folded else form.text
+    text = str(pattern.this)
+    known = folded and text.isascii()
+    form = Piece(literal((text.lower() if known else text).replace("\\", "\\\\")), "string")
+    return marked(pattern, lowered(form).text if folded and not known else form.text)
 
 
 @rule(exp.DPipe)

@@ -146,3 +146,15 @@ regexp_matches('i', 'ı', 'i')
 regexp_matches('İi', 'İ+I+', 'i')
 regexp_matches('K', 'k', 'i')
 regexp_matches('É', '[à-ÿ]', 'i')
+trim('  x　')
+ltrim('  x ') || '|'
+rtrim('x  ') || '|'
+trim('​x᠎')
+'İSTANBUL' ILIKE 'istanbul'
+'ΟΔΟΣ' ILIKE '%οσ'
+'straße' ILIKE 'STRASSE'
+'a\b' ILIKE 'A\B'
+s NOT ILIKE '%O%'
+s ILIKE u
+'K' ILIKE 'k'
+'ς' ILIKE 'Σ'

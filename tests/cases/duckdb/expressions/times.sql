@@ -130,3 +130,17 @@ datepart('month', d)
 weekday(d)
 dayofmonth(ts)
 datetrunc('month', d)
+ts + INTERVAL (y) SECOND
+ts + INTERVAL (n % 100) SECOND
+ts - INTERVAL (i % 100) SECOND
+ts + INTERVAL (y::FLOAT) SECOND
+ts + INTERVAL (y) MINUTE
+ts + INTERVAL (n % 100) DAY
+to_timestamp(1029.170199::DOUBLE)
+to_timestamp(1704067200.123456789)
+to_timestamp(-1.0000005::DOUBLE)
+to_timestamp(2.0000025::DOUBLE)
+to_timestamp(y)
+date_diff('hour', TIMESTAMP '2024-01-01', TIMESTAMP '9999-12-31 23:59:59.999999')
+date_diff('second', TIMESTAMP '0001-01-01', TIMESTAMP '1969-12-31 23:59:59.999999')
+date_diff('minute', TIMESTAMP '1969-12-31 23:59:59.5', TIMESTAMP '1970-01-01')
