@@ -264,3 +264,18 @@ SELECT regexp_replace(customer, '(a)(b)(c)(d)(e)(f)(g)', '\7') AS h FROM orders;
 
 -- İ or ı in a class with the option i; write it beside the class
 SELECT regexp_matches(customer, '[xı]', 'i') AS h FROM orders;
+
+-- PIVOT of a count, which is 0 in DuckDB where there is nothing and NULL in Spark; write PIVOT t ON y IN (1, 2) USING count(x) GROUP BY z
+SELECT * FROM (SELECT customer, region, qty FROM orders) PIVOT (count(qty) FOR region IN ('eu', 'us'));
+
+-- generate_series with a computed step or none; write the step
+SELECT d FROM generate_series(DATE '2024-01-01', DATE '2024-01-09', INTERVAL (1 + 1) DAY) AS t(d);
+
+-- unnest beside a window; use a subquery
+SELECT unnest(l) AS x, row_number() OVER (ORDER BY id) AS r FROM lists;
+
+-- unnest beside QUALIFY or DISTINCT ON; use a subquery
+SELECT id, unnest(l) AS x FROM lists QUALIFY row_number() OVER (ORDER BY id) = 1;
+
+-- unnest of several lists in one SELECT; use a subquery
+SELECT unnest(l) AS x, unnest(l) AS y FROM lists;

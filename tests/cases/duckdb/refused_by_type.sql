@@ -78,3 +78,9 @@ SELECT a = b::DECIMAL(38,2) AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMA
 
 -- line 3: % of decimals with more digits together than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
 SELECT a % b AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a series by months that begins behind the 28th; begin earlier
+SELECT d FROM generate_series(TIMESTAMP '2024-01-31', TIMESTAMP '2024-05-31', INTERVAL 1 MONTH) AS t(d);
+
+-- line 3: range by days or months of times with a zone; cast them to TIMESTAMP
+SELECT d FROM range(TIMESTAMPTZ '2024-06-01 00:00:00+00', TIMESTAMPTZ '2024-06-03 00:00:00+00', INTERVAL 1 DAY) AS t(d);

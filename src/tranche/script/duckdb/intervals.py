@@ -8,7 +8,7 @@ from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import guarded, say
 from tranche.script.duckdb.types import is_whole
 
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "DECADE": 120, "CENTURY": 1200}
+MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "DECADE": 120, "CENTURY": 1200}
 _DAYS = {"WEEK": 7, "DAY": 1}
 _MICROSECONDS = {
     "HOUR": 3_600_000_000,
@@ -52,7 +52,7 @@ def added(node: exp.Expr, time: exp.Expr, interval: exp.Interval, sign: str) -> 
 def unit_of(node: exp.Expr) -> str:
     unit = node.args.get("unit")
     word = unit.name.upper().removesuffix("S") if unit is not None else ""
-    if word in (*_MONTHS, *_DAYS, *_MICROSECONDS):
+    if word in (*MONTHS, *_DAYS, *_MICROSECONDS):
         return word
     raise refused(node, "an interval of several units is not translated", "add one after the other")
 
@@ -79,16 +79,16 @@ def interval_text(node: exp.Expr) -> str:
         if unit == "SECOND":
             return _of_seconds(say(node.this))
         value = f"CAST({say(node.this).text} AS INT)"
-        if unit in _MONTHS:
-            return f"make_ym_interval(0, {value} * {_MONTHS[unit]})"
+        if unit in MONTHS:
+            return f"make_ym_interval(0, {value} * {MONTHS[unit]})"
         if unit in _DAYS:
             return f"make_dt_interval({value} * {_DAYS[unit]})"
         if unit not in ("HOUR", "MINUTE"):
             raise refused(node, f"an interval of computed {unit.lower()}s", "use seconds")
         place = ("HOUR", "MINUTE").index(unit) + 1
         return f"make_dt_interval({', '.join(['0'] * place)}, {value})"
-    if unit in _MONTHS:
-        return f"INTERVAL '{number * _MONTHS[unit]}' MONTH"
+    if unit in MONTHS:
+        return f"INTERVAL '{number * MONTHS[unit]}' MONTH"
     if unit in _DAYS:
         return f"INTERVAL '{number * _DAYS[unit]}' DAY"
     seconds, rest = divmod(abs(number) * _MICROSECONDS[unit], 1_000_000)
@@ -104,8 +104,19 @@ def _of_seconds(value: Piece) -> str:
     return f"make_dt_interval(0, 0, 0, CAST({micros} * 0.000001BD AS DECIMAL(18,6)))"
 
 
+def constant_size(node: exp.Expr) -> int | None:
+    """How many of its units an interval has, if that stands in the text."""
+    unit_of(node)
+    return _number(node)
+
+
+def is_clock(node: exp.Expr) -> bool:
+    """Whether it is of hours or less, which are as long on any day."""
+    return unit_of(node) in _MICROSECONDS
+
+
 def _crosses_days(node: exp.Interval) -> bool:
     unit, number = unit_of(node), _number(node)
-    if unit not in _MICROSECONDS:
+    if not is_clock(node):
         return False
     return number is None or abs(number) * _MICROSECONDS[unit] >= _DAY

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tranche.script.duckdb.aggregates import window_text
-from tranche.script.duckdb.calls import declined
+from tranche.script.duckdb.calls import called, declined
 from tranche.script.duckdb.operators import unified
 from tranche.script.duckdb.pieces import Piece, marked, name, refused
 from tranche.script.duckdb.places import check_counted, check_unmoved
@@ -44,6 +44,7 @@ def select(node: exp.Expr) -> Piece:
     only(node, *_CLAUSES)
     _check_names(node)
     check_counted(node)
+    _check_unnest(node)
     head = _with(node)
     tail = _tail(node)
     on = node.args["distinct"].args.get("on") if node.args.get("distinct") else None
@@ -70,6 +71,25 @@ def _check_names(node: exp.Expr) -> None:
     if having is not None and group is not None:
         grouped = {key.name.lower() for key in group.expressions if isinstance(key, exp.Column)}
         _check_used(having, given & grouped, "HAVING")
+
+
+def _check_unnest(node: exp.Expr) -> None:
+    """Windows are computed before lists become rows in DuckDB, and after that in Spark."""
+    unnested = [item for item in node.expressions if _is_unnest(item)]
+    if not unnested:
+        return
+    if len(unnested) > 1:
+        raise refused(unnested[1], "unnest of several lists in one SELECT", "use a subquery")
+    distinct = node.args.get("distinct")
+    if node.args.get("qualify") or (distinct is not None and distinct.args.get("on") is not None):
+        raise refused(unnested[0], "unnest beside QUALIFY or DISTINCT ON", "use a subquery")
+    if any(window.parent_select is node for window in node.find_all(exp.Window)):
+        raise refused(unnested[0], "unnest beside a window", "use a subquery")
+
+
+def _is_unnest(item: exp.Expr) -> bool:
+    value = item.this if isinstance(item, exp.Alias) else item
+    return isinstance(value, exp.Anonymous) and called(value) == "unnest"
 
 
 def _given(node: exp.Expr) -> set[str]:
