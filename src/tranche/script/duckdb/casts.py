@@ -19,12 +19,15 @@ from tranche.script.duckdb.types import (
     scale_of,
     spark_type,
 )
+from tranche.script.duckdb.zones import later
 
 _DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}\s*")
 _TIMESTAMP = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*")
 _ZONED = re.compile(
     r"\s*\d{4}-\d{1,2}-\d{1,2}( \d{1,2}:\d{2}:\d{2}(\.\d{1,6})?([+-]\d{2}(:\d{2})?|Z)?)?\s*"
 )
+_ZONE = ":[0-9.]+ *[A-Za-z+-]"
+"""What stands in a text with a time and its zone."""
 _FORMS = {"date": _DATE, "timestamp_ntz": _TIMESTAMP, "timestamp": _ZONED}
 
 
@@ -35,6 +38,8 @@ def cast(node: exp.Expr) -> Piece:
         return _cast_list(node)
     target = spark_type(node.args["to"])
     _check_literal(node.this, target)
+    if target == "timestamp" and _is_certain(node.this):
+        return Piece(f"CAST({say(node.this).text} AS TIMESTAMP)", target)
     return converted(node, say(node.this), target)
 
 
@@ -61,6 +66,25 @@ def _check_literal(node: exp.Expr, target: str) -> None:
         )
 
 
+def _is_certain(node: exp.Expr) -> bool:
+    """Whether a text names one time: it has its zone, or is the key, which has to stay as it is for
+    what looks for it."""
+    text = str(node.this) if isinstance(node, exp.Literal) else ""
+    return "{partition" in text or re.search(_ZONE, text) is not None
+
+
+def _zoned(piece: Piece) -> str:
+    """A wall clock in the zone of the session; a text may have one of its own."""
+    plain = f"CAST({piece.text} AS TIMESTAMP)"
+    own = f"CAST({piece.text} AS STRING) RLIKE '{_ZONE}'"
+    if piece.type == "string":
+        return f"if({own}, {plain}, {later(plain)})"
+    if piece.type is None:
+        text = f"{piece.kind} = 'string' AND {own}"
+        return f"if({piece.kind} = 'timestamp' OR {text}, {plain}, {later(plain)})"
+    return later(plain)
+
+
 def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
     """A value as one of another type, rounded as DuckDB does."""
     if piece.type == target and not is_decimal(target):
@@ -73,6 +97,8 @@ def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
         return Piece(_whole(piece, word, "CAST"), target)
     if is_decimal(target) and (piece.type in FLOATS or piece.type in (None, "number")):
         return Piece(_decimal(piece, word, scale_of(target)), target)
+    if target == "timestamp" and piece.type != "null":
+        return Piece(_zoned(piece), target)
     if target == "boolean" and piece.type == "string":
         raise refused(node, "a text as a BOOLEAN is not translated", "compare it with a text")
     return Piece(plain, target)

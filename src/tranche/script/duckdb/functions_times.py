@@ -11,6 +11,7 @@ from tranche.script.duckdb.formats import formatted, parsing_pattern
 from tranche.script.duckdb.intervals import added, moment
 from tranche.script.duckdb.pieces import Piece, literal, refused
 from tranche.script.duckdb.rules import guarded, rule, say
+from tranche.script.duckdb.zones import BOUND, bound, later, later_elsewhere
 
 _PARTS = {
     "year": "year({0})",
@@ -195,11 +196,12 @@ def date_trunc(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     first = day if part == "day" else f"trunc({day}, '{part.upper()}')"
     local = f"CAST({first} AS TIMESTAMP_NTZ)"
     if start.type == "timestamp":
-        return Piece(f"CAST({first} AS TIMESTAMP)", "timestamp")
+        return Piece(later(f"CAST({first} AS TIMESTAMP)"), "timestamp")
     if start.type == "timestamp_ntz":
         return Piece(local, "timestamp_ntz")
     # The first is never taken; it makes the type that of the value.
-    return Piece(f"coalesce(if(false, {start.text}, NULL), {local})")
+    text = f"coalesce(if(false, {start.text}, NULL), {local})"
+    return Piece(f"if({start.kind} = 'timestamp', {later(text)}, {text})", bare=text)
 
 
 def _cut(part: str, value: str) -> str:
@@ -274,8 +276,9 @@ def at_time_zone(node: exp.Expr) -> Piece:
     zone = constant_text(node, node.args["zone"], "the time zone")
     text = literal(zone)
     if value.type == "timestamp_ntz":
-        there = Piece(f"convert_timezone({text}, 'UTC', {value.text})", "timestamp_ntz")
-        return Piece(f"timestamp_micros({_microseconds(node, there)})", "timestamp")
+        there = later_elsewhere(f"convert_timezone({text}, 'UTC', {value.text})", text)
+        micros = _microseconds(node, Piece(BOUND, "timestamp_ntz"))
+        return Piece(bound(there, f"timestamp_micros({micros})"), "timestamp")
     if value.type == "timestamp":
         # The difference of two times would be one of wall clocks.
         seconds = f"CAST(unix_micros({value.text}) * 0.000001BD AS DECIMAL(18,6))"

@@ -7,6 +7,7 @@ from sqlglot import exp
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import guarded, say
 from tranche.script.duckdb.types import is_whole
+from tranche.script.duckdb.zones import later
 
 MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "DECADE": 120, "CENTURY": 1200}
 _DAYS = {"WEEK": 7, "DAY": 1}
@@ -41,12 +42,24 @@ def added(node: exp.Expr, time: exp.Expr, interval: exp.Interval, sign: str) -> 
         raise refused(node, "an interval as a value is not translated", "add each to a time")
     start = moment(node, say(time))
     text = f"{start.tight} {sign} {interval_text(interval)}"
-    if start.type == "timestamp_ntz" or not _crosses_days(interval):
+    if start.type == "timestamp_ntz":
+        return Piece(text, start.type, loose=True)
+    if unit_of(interval) in MONTHS:
+        return Piece(_by_months(start, interval, text), start.type, bare=text)
+    if not _crosses_days(interval):
         return Piece(text, start.type, loose=True)
     what = "24 hours or more are added to a time with a zone, in which days have 23 or 25 hours"
     remedy = "add days, or cast the time to TIMESTAMP"
     said = guarded(node, text, [f"typeof({start.text}) = 'timestamp'"], what, remedy)
     return Piece(said, start.type)
+
+
+def _by_months(start: Piece, interval: exp.Interval, text: str) -> str:
+    """Days keep to summer or winter time where the clock leaves it open; months do not."""
+    none = "" if _number(interval) is not None else f" AND {say(interval.this).text} <> 0"
+    if start.type == "timestamp" and not none:
+        return later(text)
+    return f"if({start.kind} = 'timestamp'{none}, {later(text)}, {text})"
 
 
 def unit_of(node: exp.Expr) -> str:
