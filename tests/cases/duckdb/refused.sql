@@ -279,3 +279,9 @@ SELECT id, unnest(l) AS x FROM lists QUALIFY row_number() OVER (ORDER BY id) = 1
 
 -- unnest of several lists in one SELECT; use a subquery
 SELECT unnest(l) AS x, unnest(l) AS y FROM lists;
+
+-- a text made of a DECIMAL without digits before the point; cast it to one with a digit before it, as in x::DECIMAL(3,2)
+SELECT '0.05'::DECIMAL(2,2) || '' AS h;
+
+-- a DOUBLE as a DECIMAL with more than 17 digits behind the point; use fewer, as in x::DECIMAL(38,10)
+SELECT 1.7::DOUBLE::DECIMAL(38,18) AS h;

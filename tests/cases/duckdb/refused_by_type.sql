@@ -84,3 +84,15 @@ SELECT d FROM generate_series(TIMESTAMP '2024-01-31', TIMESTAMP '2024-05-31', IN
 
 -- line 3: range by days or months of times with a zone; cast them to TIMESTAMP
 SELECT d FROM range(TIMESTAMPTZ '2024-06-01 00:00:00+00', TIMESTAMPTZ '2024-06-03 00:00:00+00', INTERVAL 1 DAY) AS t(d);
+
+-- line 3: a text is made of a value that Spark writes in another way
+SELECT a || '' AS b FROM (SELECT '0.05'::DECIMAL(2,2) AS a);
+
+-- line 3: a DOUBLE as a DECIMAL with more than 17 digits behind the point; use fewer, as in x::DECIMAL(38,10)
+SELECT y::DECIMAL(38,18) AS a FROM v;
+
+-- line 3: a DECIMAL with more than 15 digits behind the point as a DOUBLE; cast it to DECIMAL(38,15) first
+SELECT a / 3 AS b FROM (SELECT 1.5::DECIMAL(38,18) AS a);
+
+-- line 3: a DECIMAL with more than 15 digits before the point as a DOUBLE
+SELECT a::DOUBLE AS b FROM (SELECT '9437351833815845.31'::DECIMAL(18,2) AS a);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tranche.script.duckdb.doubles import as_double, nearest
 from tranche.script.duckdb.intervals import added
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import guarded, rule, say
@@ -196,19 +197,17 @@ def quotient(node: exp.Expr) -> Piece:
         raise refused(node, "arithmetic with a text", "cast it, as in x::DOUBLE")
     if "float" in (a.type, b.type) and "double" not in (a.type, b.type):
         raise refused(node, "a division of FLOATs", "cast to DOUBLE before dividing")
-    left, right = as_double(a), as_double(b)
+    left, right = as_double(node, a), as_double(node, b)
     if _is_constant(node.expression) and float(str(node.expression.this)):
         text = f"{left} / {right}"
     else:
-        text = f"CASE WHEN {right} = 0D THEN {left} * power({right}, -1D) ELSE {left} / {right} END"
+        zero = nearest(b)
+        infinite = f"{nearest(a)} * power({zero}, -1D)"
+        text = f"CASE WHEN {zero} = 0D THEN {infinite} ELSE {left} / {right} END"
     unsure = [piece for piece in (a, b) if piece.type in (None, "number")]
     bad = [] if "double" in (a.type, b.type) else [f"{x.kind} = 'float'" for x in unsure]
     said = guarded(node, text, bad, "a division of FLOATs", "cast to DOUBLE before dividing")
     return Piece(f"({said})", "double")
-
-
-def as_double(piece: Piece) -> str:
-    return piece.tight if piece.type == "double" else f"CAST({piece.text} AS DOUBLE)"
 
 
 def _is_constant(node: exp.Expr) -> bool:

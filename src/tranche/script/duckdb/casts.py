@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 
 from tranche.model.asset import PARTITION_TOKEN
+from tranche.script.duckdb.doubles import as_decimal, as_double
 from tranche.script.duckdb.operators import as_text
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import only, rule, say
@@ -16,7 +17,6 @@ from tranche.script.duckdb.types import (
     is_decimal,
     is_whole,
     nested_type,
-    scale_of,
     spark_type,
 )
 from tranche.script.duckdb.zones import later
@@ -96,7 +96,9 @@ def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
     if is_whole(target):
         return Piece(_whole(piece, word, "CAST"), target)
     if is_decimal(target) and (piece.type in FLOATS or piece.type in (None, "number")):
-        return Piece(_decimal(piece, word, scale_of(target)), target)
+        return Piece(as_decimal(node, piece, target), target)
+    if target == "double":
+        return Piece(as_double(node, piece), target)
     if target == "timestamp" and piece.type != "null":
         return Piece(_zoned(piece), target)
     if target == "boolean" and piece.type == "string":
@@ -124,18 +126,6 @@ def _whole(piece: Piece, word: str, cast_: str) -> str:
 
 def _wide(piece: Piece) -> str:
     return f"CAST({piece.text} AS DECIMAL(38,18))"
-
-
-def _decimal(piece: Piece, word: str, scale: int) -> str:
-    """A floating-point number is multiplied first, and what that gives is rounded."""
-    plain = f"CAST({piece.text} AS {word})"
-    shifted = f"round(CAST({piece.text} AS DOUBLE) * 1E{scale}D)"
-    unit = "1BD" if scale == 0 else f"CAST('0.{'0' * (scale - 1)}1' AS DECIMAL({scale},{scale}))"
-    whole = f"CAST({shifted} AS DECIMAL({38 - scale},0))"
-    rounded = f"CAST({whole} * {unit} AS {word})"
-    if piece.type in FLOATS:
-        return rounded
-    return f"CASE WHEN typeof({piece.text}) IN ('float', 'double') THEN {rounded} ELSE {plain} END"
 
 
 @rule(exp.TryCast)

@@ -15,6 +15,8 @@ from tranche.script.duckdb.types import (
     is_decimal,
     is_number,
     is_whole,
+    precision_of,
+    scale_of,
 )
 
 _COMPARED: dict[type[exp.Expr], str] = {
@@ -75,9 +77,8 @@ def constant(node: exp.Expr) -> Piece:
         if size > 38:
             raise refused(node, f"{text} has more than 38 digits", "write fewer")
         exact = digits if whole else f"0{digits}"
-        # DuckDB counts a zero before the point as a digit, Spark does not.
-        width = max(len(whole or "0") + len(fraction), 1)
-        return Piece(marked(node, f"{exact}BD"), f"decimal({width},{len(fraction)})")
+        # Whether a zero stood before the point, which is a digit in DuckDB, the tree does not say.
+        return Piece(marked(node, f"{exact}BD"), f"decimal({size},{len(fraction)})")
     raise refused(node, f"the number {text} is not translated", "write it with digits")
 
 
@@ -249,14 +250,25 @@ def as_text(node: exp.Expr, piece: Piece) -> str:
     if piece.type in UNLIKE_TEXTS or piece.type in ("list", "struct", "map"):
         raise refused(node, f"a text made of a {piece.type.upper()}", remedy)
     text = f"CAST({piece.text} AS STRING)"
+    if _has_no_whole_digits(piece.type):
+        remedy = "cast it to one with a digit before it, as in x::DECIMAL(3,2)"
+        raise refused(node, "a text made of a DECIMAL without digits before the point", remedy)
     if (
         piece.type in ("boolean", "date", "timestamp_ntz")
         or is_whole(piece.type)
         or is_decimal(piece.type)
     ):
         return text
-    unlike = rf"typeof({piece.text}) RLIKE '^(float|double|timestamp$|binary|array|struct|map)'"
+    unlike = f"{piece.kind} RLIKE '{_UNLIKE_KINDS}'"
     return guarded(node, text, [unlike], what, remedy)
+
+
+_UNLIKE_KINDS = "^(float|double|timestamp$|binary|array|struct|map|decimal.([0-9]+),\\\\2[^0-9])"
+"""Types whose texts are others; of a DECIMAL(2,2), DuckDB writes no 0 before the point."""
+
+
+def _has_no_whole_digits(type_: str | None) -> bool:
+    return is_decimal(type_) and precision_of(type_ or "") == scale_of(type_ or "")
 
 
 @rule(exp.Case)

@@ -139,3 +139,7 @@ n - m + 1 - i
 n::DECIMAL(38,18) % 2
 n::DECIMAL(30,8) > m
 -n + 1
+'-8437351833815845.31'::DECIMAL(18,2) / 3
+n::DECIMAL(38,4) / 7
+100 / n::DECIMAL(30,6)
+n::DECIMAL(38,2) / 0
