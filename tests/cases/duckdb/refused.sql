@@ -10,7 +10,7 @@ SELECT ln(amount) AS m FROM orders;
 -- a power (** or ^) is not translated; multiply the value with itself
 SELECT amount ** 2 AS m FROM orders;
 
--- the function first is not translated: which of several it takes is not said; use max or arg_max
+-- the function first is not translated: which of several it takes is not said; use max, or arg_max by what no two rows share
 SELECT first(amount) AS m FROM orders;
 
 -- the function random is not translated: its rows would be others each time; take a column
@@ -285,3 +285,18 @@ SELECT '0.05'::DECIMAL(2,2) || '' AS h;
 
 -- a DOUBLE as a DECIMAL with more than 17 digits behind the point; use fewer, as in x::DECIMAL(38,10)
 SELECT 1.7::DOUBLE::DECIMAL(38,18) AS h;
+
+-- read_csv with a nullstr, beside which Spark takes empty fields for NULL; leave it out, and use nullif(column, 'NA')
+SELECT id FROM read_csv('data/x.csv', header = true, columns = {'id': 'VARCHAR'}, nullstr = 'NA');
+
+-- hive_partitioning of read_parquet is not translated; write hive_partitioning = false, and take the columns of the files
+SELECT id FROM read_parquet('data/*/x.parquet', hive_partitioning = true);
+
+-- read_parquet of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
+SELECT id FROM 'data/day=1/x.parquet';
+
+-- read_parquet of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
+SELECT id FROM read_parquet('data/*/x.parquet');
+
+-- read_json of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
+SELECT id FROM read_json('data/day=' || '{partition}' || '/x.json', columns = {'id': 'BIGINT'});
