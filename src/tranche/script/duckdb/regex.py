@@ -34,6 +34,7 @@ _IN_CLASS = {"d": "0-9", "w": _WORD, "s": _SPACE, "n": r"\n", "t": r"\t", "r": r
 _REPEATED = re.compile(r"\{\d{1,3}(,\d{0,3})?\}")
 _TURKISH = r"(?-i:[\x{130}\x{131}])"
 """Letters that are an i in another case for Java, and not for RE2."""
+_SHARP = r"[\x{df}\x{1e9e}]"
 _ANCHORS = (_START, _END, _BOUNDARY)
 
 
@@ -150,8 +151,13 @@ def _folded(node: exp.Expr, piece: str) -> str:
         return "(?-i:[iI])"
     if piece in (r"\x{130}", r"\x{131}"):
         return f"(?-i:{piece})"
+    if piece == r"\x{df}":
+        return _SHARP
     if not piece.startswith("["):
         return piece
+    if _holds(piece, "ß") != piece.startswith("[^"):
+        # Java knows that ẞ is ß in another case, and not the other way round.
+        piece = re.sub(r"^\[\^?", lambda match: rf"{match[0]}\x{{1e9e}}", piece)
     if _holds(piece, "\u0130") != _holds(piece, "\u0131") or (
         _holds(piece, "\u0130") != piece.startswith("[^")
     ):

@@ -158,3 +158,8 @@ s NOT ILIKE '%O%'
 s ILIKE u
 'K' ILIKE 'k'
 'ς' ILIKE 'Σ'
+regexp_matches('STRAẞE', 'straße', 'i')
+regexp_matches('ẞ', '[à-ÿ]', 'i')
+regexp_matches('ẞ', '[^à-ÿ]', 'i')
+regexp_matches('ß', 'ẞ', 'i')
+regexp_matches('ẞ', '[a-z]', 'i')
