@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from tranche.script.duckdb.doubles import as_double, nearest
@@ -201,8 +203,9 @@ def quotient(node: exp.Expr) -> Piece:
     if _is_constant(node.expression) and float(str(node.expression.this)):
         text = f"{left} / {right}"
     else:
-        zero = nearest(b)
-        infinite = f"{nearest(a)} * power({zero}, -1D)"
+        # What breaks off does so where it is divided.
+        above, zero = (nearest(replace(x, text=x.bare or x.text)) for x in (a, b))
+        infinite = f"{above} * power({zero}, -1D)"
         text = f"CASE WHEN {zero} = 0D THEN {infinite} ELSE {left} / {right} END"
     unsure = [piece for piece in (a, b) if piece.type in (None, "number")]
     bad = [] if "double" in (a.type, b.type) else [f"{x.kind} = 'float'" for x in unsure]

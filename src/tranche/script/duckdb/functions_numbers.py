@@ -134,7 +134,8 @@ def ifnull(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
 @function(2, 2, "nullif")
 def nullif(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     a, b = said(arguments)
-    return Piece(f"nullif({a.text}, {b.text})", a.type)
+    bare = f"nullif({a.bare or a.text}, {b.bare or b.text})"
+    return Piece(f"nullif({a.text}, {b.text})", a.type, bare=bare)
 
 
 @function(3, 3, "if")

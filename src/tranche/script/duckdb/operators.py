@@ -29,7 +29,7 @@ _COMPARED: dict[type[exp.Expr], str] = {
 }
 _INT_MAX = 2**31 - 1
 _BIGINT_MAX = 2**63 - 1
-_LONGEST = 20_000
+_LONGEST = 40_000
 """How many characters an expression may become."""
 
 
