@@ -286,7 +286,7 @@ SELECT '0.05'::DECIMAL(2,2) || '' AS h;
 -- a DOUBLE as a DECIMAL with more than 17 digits behind the point; use fewer, as in x::DECIMAL(38,10)
 SELECT 1.7::DOUBLE::DECIMAL(38,18) AS h;
 
--- read_csv with a nullstr, beside which Spark takes empty fields for NULL; leave it out, and use nullif(column, 'NA')
+-- read_csv of texts with a nullstr, beside which Spark takes empty fields for NULL; leave it out, and use nullif(column, 'NA')
 SELECT id FROM read_csv('data/x.csv', header = true, columns = {'id': 'VARCHAR'}, nullstr = 'NA');
 
 -- hive_partitioning of read_parquet is not translated; write hive_partitioning = false, and take the columns of the files

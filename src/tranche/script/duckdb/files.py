@@ -165,19 +165,21 @@ def _csv(node: exp.Expr, word: str, options: dict[str, exp.Expr]) -> list[tuple[
     header = _flag(node, options, "header")
     if header is None:
         raise refused(node, f"{word} without header, which would be guessed", "write header = true")
-    if _text(node, options, "nullstr", "null"):
+    schema = _schema(node, word, options)
+    null = _text(node, options, "nullstr", "null") or ""
+    if null and " string" in schema:
         raise refused(
             node,
-            f"{word} with a nullstr, beside which Spark takes empty fields for NULL",
+            f"{word} of texts with a nullstr, beside which Spark takes empty fields for NULL",
             "leave it out, and use nullif(column, 'NA')",
         )
     found = [
-        ("schema", literal(_schema(node, word, options))),
+        ("schema", literal(schema)),
         ("header", "true" if header else "false"),
         ("sep", literal(_text(node, options, "delim", "sep", "delimiter") or ",")),
         ("quote", literal(_text(node, options, "quote") or '"')),
         ("escape", literal(_text(node, options, "escape") or '"')),
-        ("nullValue", "''"),
+        ("nullValue", literal(null)),
         ("multiLine", "true"),
         ("mode", "'FAILFAST'"),
     ]
