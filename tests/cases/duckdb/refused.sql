@@ -300,3 +300,6 @@ SELECT id FROM read_parquet('data/*/x.parquet');
 
 -- read_json of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
 SELECT id FROM read_json('data/day=' || '{partition}' || '/x.json', columns = {'id': 'BIGINT'});
+
+-- the pattern '[z-a]' does not parse: bad character range z-a at position 1; correct it
+SELECT regexp_matches(customer, '[z-a]', 'i') AS h FROM orders;

@@ -90,14 +90,16 @@ def java_pattern(node: exp.Expr, pattern: str, options: str) -> Pattern:
     at = 0
     while at < len(pattern):
         piece, at = _next(node, pattern, at)
-        found.append(_folded(node, piece) if folded else piece)
-    said = Pattern("(?iud)" if folded else "(?d)", tuple(found))
+        found.append(piece)
     try:
-        _parsed(said.pieces)
+        _parsed(tuple(found))
     except re.error as error:
         raise refused(
             node, f"the pattern {pattern!r} does not parse: {error}", "correct it"
         ) from None
+    if folded:
+        found = [_folded(node, piece) for piece in found]
+    said = Pattern("(?iud)" if folded else "(?d)", tuple(found))
     if any(group.is_repeated and _may_be_empty(group.pieces) for group in _groups(said.pieces)):
         raise refused(
             node, f"{pattern!r} repeats what may be empty", "use + inside or outside, not both"
@@ -108,7 +110,12 @@ def java_pattern(node: exp.Expr, pattern: str, options: str) -> Pattern:
 def _parsed(pieces: tuple[str, ...]) -> re.Pattern[str]:
     """What Python's parser can say about it: whether brackets are right, and what may be empty."""
     plain = "".join("(?:)" if piece in _ANCHORS else piece for piece in pieces)
-    return re.compile(re.sub(r"\\x\{[0-9a-f]+\}", "x", plain))
+    return re.compile(_python(plain))
+
+
+def _python(text: str) -> str:
+    """Characters that Java is told by their number, as Python is told."""
+    return re.sub(r"\\x\{([0-9a-f]+)\}", lambda match: f"\\U{int(match[1], 16):08x}", text)
 
 
 def _may_be_empty(pieces: tuple[str, ...]) -> bool:
@@ -170,8 +177,7 @@ def _folded(node: exp.Expr, piece: str) -> str:
 
 
 def _holds(class_: str, character: str) -> bool:
-    plain = re.sub(r"\\x\{([0-9a-f]+)\}", lambda match: f"\\U{int(match[1], 16):08x}", class_)
-    return re.fullmatch(plain, character) is not None
+    return re.fullmatch(_python(class_), character) is not None
 
 
 def _next(node: exp.Expr, pattern: str, at: int) -> tuple[str, int]:
