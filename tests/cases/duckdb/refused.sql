@@ -303,3 +303,12 @@ SELECT id FROM read_json('data/day=' || '{partition}' || '/x.json', columns = {'
 
 -- the pattern '[z-a]' does not parse: bad character range z-a at position 1; correct it
 SELECT regexp_matches(customer, '[z-a]', 'i') AS h FROM orders;
+
+-- group 1 of a pattern with 0 groups; take one that it has
+SELECT regexp_extract(customer, 'a+', 1) AS h FROM orders;
+
+-- regexp_extract_all of ^, $ or \b that may match nothing; put a character beside it
+SELECT regexp_extract_all(customer, '\b') AS h FROM orders;
+
+-- ^^ in a pattern, which RE2 never finds; write ^ once
+SELECT regexp_matches(customer, '^^a') AS h FROM orders;

@@ -261,7 +261,15 @@ def _extracted(node: exp.Expr, arguments: Sequence[exp.Expr], word: str, type_: 
     options = constant_text(node, arguments[3], "an option") if len(arguments) > 3 else ""
     pattern = java_pattern(node, constant_text(node, arguments[1], "the pattern"), options)
     groups = pattern.groups
-    if type_ == "list" and 0 < group <= len(groups) and groups[group - 1].may_be_missing:
+    if group > len(groups):
+        raise refused(
+            node, f"group {group} of a pattern with {len(groups)} groups", "take one that it has"
+        )
+    if type_ == "list" and pattern.may_be_empty and pattern.is_anchored:
+        raise refused(
+            node, f"{word} of ^, $ or \\b that may match nothing", "put a character beside it"
+        )
+    if type_ == "list" and group and groups[group - 1].may_be_missing:
         raise refused(
             node,
             f"{word} of a group that a match may go without, which is NULL in DuckDB",

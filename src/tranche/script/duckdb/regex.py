@@ -76,6 +76,10 @@ class Pattern:
         return set(self.pieces) <= set(_ANCHORS)
 
     @property
+    def is_anchored(self) -> bool:
+        return not set(self.pieces).isdisjoint(_ANCHORS)
+
+    @property
     def looks_back(self) -> bool:
         """Whether what stands before a match matters."""
         return _START in self.pieces or _BOUNDARY in self.pieces
@@ -90,6 +94,8 @@ def java_pattern(node: exp.Expr, pattern: str, options: str) -> Pattern:
     at = 0
     while at < len(pattern):
         piece, at = _next(node, pattern, at)
+        if found and piece == _START == found[-1]:
+            raise refused(node, "^^ in a pattern, which RE2 never finds", "write ^ once")
         found.append(piece)
     try:
         _parsed(tuple(found))
