@@ -10,7 +10,7 @@ SELECT ln(amount) AS m FROM orders;
 -- a power (** or ^) is not translated; multiply the value with itself
 SELECT amount ** 2 AS m FROM orders;
 
--- the function first is not translated: which of several it takes is not said; use max or arg_max
+-- the function first is not translated: which of several it takes is not said; use max, or arg_max by what no two rows share
 SELECT first(amount) AS m FROM orders;
 
 -- the function random is not translated: its rows would be others each time; take a column
@@ -201,3 +201,114 @@ SELECT * EXCLUDE (o.id) FROM orders AS o;
 
 -- AT (TIMESTAMP => …) is not translated; use AT (VERSION => 3)
 SELECT id FROM orders AT (TIMESTAMP => TIMESTAMP '2024-01-01 00:00:00');
+
+-- QUALIFY beside DISTINCT ON; use a subquery
+SELECT DISTINCT ON (customer) customer, id FROM orders QUALIFY row_number() OVER (ORDER BY id DESC) <= 3 ORDER BY customer, id;
+
+-- customer in an expression of DISTINCT ON may mean a column or the name given in SELECT; give it a name that no column has, and use it in a query around this one
+SELECT DISTINCT ON (customer || '') upper(customer) AS customer, id FROM orders ORDER BY customer, id;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and a list of names counts them; name the columns
+SELECT a, b FROM (SELECT * REPLACE (-a AS a) FROM (VALUES (1, 2)) AS t(a, b)) AS q(a, b);
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and a list of names counts them; name the columns
+WITH q(a, b) AS (SELECT * RENAME (a AS c) FROM (VALUES (1, 2)) AS t(a, b)) SELECT a, b FROM q;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and ORDER BY by a number or ALL counts them; name the columns
+SELECT * REPLACE (-id AS id) FROM orders ORDER BY 1 LIMIT 1;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and ORDER BY by a number or ALL counts them; name the columns
+WITH t AS (SELECT * REPLACE (-id AS id) FROM orders) FROM t ORDER BY ALL LIMIT 1;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and UNION counts them; name the columns
+SELECT * FROM (VALUES (1, 2)) AS a(p, k) JOIN (VALUES (2, 3)) AS b(k, r) USING (k) UNION ALL SELECT 7, 8, 9;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and EXCEPT counts them; name the columns
+SELECT t.* FROM (VALUES (1, 2)) AS t(p, k) NATURAL JOIN (VALUES (2)) AS b(k) EXCEPT SELECT 7, 8;
+
+-- the columns of * with REPLACE, RENAME, USING or NATURAL stand elsewhere in Spark, and UNION counts them; name the columns
+CREATE TEMP TABLE t AS SELECT * REPLACE (-a AS a) FROM (VALUES (1, 2)) AS t(a, b);
+SELECT * FROM t UNION ALL SELECT 7, 8;
+
+-- step is made anew after kept was made from it, which keeps its rows in DuckDB only; give it another name
+CREATE TEMP TABLE step AS SELECT 1 AS x;
+CREATE TEMP TABLE kept AS FROM step;
+CREATE OR REPLACE TEMP TABLE step AS SELECT 2 AS x;
+SELECT x FROM kept;
+
+-- step is made anew from itself; give it another name
+CREATE TEMP TABLE step AS SELECT 1 AS x;
+CREATE OR REPLACE TEMP TABLE step AS SELECT x + 1 AS x FROM step;
+SELECT x FROM step;
+
+-- a pattern that may match nothing, with the option g; use + instead of *
+SELECT regexp_replace(customer, 'a*', '-', 'g') AS h FROM orders;
+
+-- regexp_extract_all of a group that a match may go without, which is NULL in DuckDB; take group 0, or put ( ) around the choice
+SELECT regexp_extract_all(customer, '(a)|b', 1) AS h FROM orders;
+
+-- a text that is split at ^, \b or a pattern that may match nothing; split at characters
+SELECT string_split_regex(customer, 'n*') AS h FROM orders;
+
+-- a text that is split at ^, \b or a pattern that may match nothing; split at characters
+SELECT string_split_regex(customer, '^a') AS h FROM orders;
+
+-- '(a*)*' repeats what may be empty; use + inside or outside, not both
+SELECT regexp_extract(customer, '(a*)*', 1) AS h FROM orders;
+
+-- \2 in a replacement, of a pattern with 1 groups; put what is to be kept into brackets
+SELECT regexp_replace(customer, '(a)', '\2') AS h FROM orders;
+
+-- regexp_replace with more than 6 groups; use (?:…) for some
+SELECT regexp_replace(customer, '(a)(b)(c)(d)(e)(f)(g)', '\7') AS h FROM orders;
+
+-- İ or ı in a class with the option i; write it beside the class
+SELECT regexp_matches(customer, '[xı]', 'i') AS h FROM orders;
+
+-- PIVOT of a count, which is 0 in DuckDB where there is nothing and NULL in Spark; write PIVOT t ON y IN (1, 2) USING count(x) GROUP BY z
+SELECT * FROM (SELECT customer, region, qty FROM orders) PIVOT (count(qty) FOR region IN ('eu', 'us'));
+
+-- generate_series with a computed step or none; write the step
+SELECT d FROM generate_series(DATE '2024-01-01', DATE '2024-01-09', INTERVAL (1 + 1) DAY) AS t(d);
+
+-- unnest beside a window; use a subquery
+SELECT unnest(l) AS x, row_number() OVER (ORDER BY id) AS r FROM lists;
+
+-- unnest beside QUALIFY or DISTINCT ON; use a subquery
+SELECT id, unnest(l) AS x FROM lists QUALIFY row_number() OVER (ORDER BY id) = 1;
+
+-- unnest of several lists in one SELECT; use a subquery
+SELECT unnest(l) AS x, unnest(l) AS y FROM lists;
+
+-- a text made of a DECIMAL without digits before the point; cast it to one with a digit before it, as in x::DECIMAL(3,2)
+SELECT '0.05'::DECIMAL(2,2) || '' AS h;
+
+-- a DOUBLE as a DECIMAL with more than 17 digits behind the point; use fewer, as in x::DECIMAL(38,10)
+SELECT 1.7::DOUBLE::DECIMAL(38,18) AS h;
+
+-- read_csv of texts with a nullstr, beside which Spark takes empty fields for NULL; leave it out, and use nullif(column, 'NA')
+SELECT id FROM read_csv('data/x.csv', header = true, columns = {'id': 'VARCHAR'}, nullstr = 'NA');
+
+-- hive_partitioning of read_parquet is not translated; write hive_partitioning = false, and take the columns of the files
+SELECT id FROM read_parquet('data/*/x.parquet', hive_partitioning = true);
+
+-- read_parquet of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
+SELECT id FROM 'data/day=1/x.parquet';
+
+-- read_parquet of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
+SELECT id FROM read_parquet('data/*/x.parquet');
+
+-- read_json of folders, of which DuckDB makes columns if they are called like day=1; write hive_partitioning = false
+SELECT id FROM read_json('data/day=' || '{partition}' || '/x.json', columns = {'id': 'BIGINT'});
+
+-- the pattern '[z-a]' does not parse: bad character range z-a at position 1; correct it
+SELECT regexp_matches(customer, '[z-a]', 'i') AS h FROM orders;
+
+-- group 1 of a pattern with 0 groups; take one that it has
+SELECT regexp_extract(customer, 'a+', 1) AS h FROM orders;
+
+-- regexp_extract_all of ^, $ or \b that may match nothing; put a character beside it
+SELECT regexp_extract_all(customer, '\b') AS h FROM orders;
+
+-- ^^ in a pattern, which RE2 never finds; write ^ once
+SELECT regexp_matches(customer, '^^a') AS h FROM orders;

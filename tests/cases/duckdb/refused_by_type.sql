@@ -60,3 +60,39 @@ SELECT z = 0.25 AS a FROM (SELECT id, y::FLOAT AS z FROM v);
 
 -- line 3: a FLOAT beside another type, which is a FLOAT in DuckDB and a DOUBLE in Spark; cast it to DOUBLE
 SELECT coalesce(z, 0) AS a FROM (SELECT id, y::FLOAT AS z FROM v);
+
+-- line 3: a sum or difference with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a + a AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a sum or difference with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a - 1 AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a sum or difference with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT b + a + 1 AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a comparison of decimals with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a::DECIMAL(38,18) = b AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a comparison of decimals with more digits than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a = b::DECIMAL(38,2) AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: % of decimals with more digits together than a decimal has; cast to fewer digits, as in x::DECIMAL(30,10), or to DOUBLE
+SELECT a % b AS r FROM (VALUES (1.5::DECIMAL(38,18), 1.00::DECIMAL(38,2))) AS t(a, b);
+
+-- line 3: a series by months that begins behind the 28th; begin earlier
+SELECT d FROM generate_series(TIMESTAMP '2024-01-31', TIMESTAMP '2024-05-31', INTERVAL 1 MONTH) AS t(d);
+
+-- line 3: range by days or months of times with a zone; cast them to TIMESTAMP
+SELECT d FROM range(TIMESTAMPTZ '2024-06-01 00:00:00+00', TIMESTAMPTZ '2024-06-03 00:00:00+00', INTERVAL 1 DAY) AS t(d);
+
+-- line 3: a text is made of a value that Spark writes in another way
+SELECT a || '' AS b FROM (SELECT '0.05'::DECIMAL(2,2) AS a);
+
+-- line 3: a DOUBLE as a DECIMAL with more than 17 digits behind the point; use fewer, as in x::DECIMAL(38,10)
+SELECT y::DECIMAL(38,18) AS a FROM v;
+
+-- line 3: a DECIMAL with more than 15 digits behind the point as a DOUBLE; cast it to DECIMAL(38,15) first
+SELECT a / 3 AS b FROM (SELECT 1.5::DECIMAL(38,18) AS a);
+
+-- line 3: a DECIMAL with more than 15 digits before the point as a DOUBLE
+SELECT a::DOUBLE AS b FROM (SELECT '9437351833815845.31'::DECIMAL(18,2) AS a);

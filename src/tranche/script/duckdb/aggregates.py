@@ -31,7 +31,10 @@ declined(
     "its interpolation rounds in another way; use row_number and pick the row",
     "median quantile quantile_cont quantile_disc percentile_cont percentile_disc mad",
 )
-declined("which of several it takes is not said; use max or arg_max", "first last arbitrary mode")
+declined(
+    "which of several it takes is not said; use max, or arg_max by what no two rows share",
+    "first last arbitrary mode",
+)
 declined("it is an estimate of another kind; use count(DISTINCT x)", "approx_count_distinct")
 declined("it is an estimate of another kind; use row_number", "approx_quantile approx_top_k")
 declined("it is not translated yet; use GROUP BY and list", "histogram bitstring_agg map_agg")

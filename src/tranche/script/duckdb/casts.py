@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 
 from tranche.model.asset import PARTITION_TOKEN
+from tranche.script.duckdb.doubles import as_decimal, as_double
 from tranche.script.duckdb.operators import as_text
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import only, rule, say
@@ -16,15 +17,17 @@ from tranche.script.duckdb.types import (
     is_decimal,
     is_whole,
     nested_type,
-    scale_of,
     spark_type,
 )
+from tranche.script.duckdb.zones import later
 
 _DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}\s*")
 _TIMESTAMP = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?\s*")
 _ZONED = re.compile(
     r"\s*\d{4}-\d{1,2}-\d{1,2}( \d{1,2}:\d{2}:\d{2}(\.\d{1,6})?([+-]\d{2}(:\d{2})?|Z)?)?\s*"
 )
+_ZONE = ":[0-9.]+ *[A-Za-z+-]"
+"""What stands in a text with a time and its zone."""
 _FORMS = {"date": _DATE, "timestamp_ntz": _TIMESTAMP, "timestamp": _ZONED}
 
 
@@ -35,6 +38,8 @@ def cast(node: exp.Expr) -> Piece:
         return _cast_list(node)
     target = spark_type(node.args["to"])
     _check_literal(node.this, target)
+    if target == "timestamp" and _is_certain(node.this):
+        return Piece(f"CAST({say(node.this).text} AS TIMESTAMP)", target)
     return converted(node, say(node.this), target)
 
 
@@ -61,6 +66,25 @@ def _check_literal(node: exp.Expr, target: str) -> None:
         )
 
 
+def _is_certain(node: exp.Expr) -> bool:
+    """Whether a text names one time: it has its zone, or is the key, which has to stay as it is for
+    what looks for it."""
+    text = str(node.this) if isinstance(node, exp.Literal) else ""
+    return "{partition" in text or re.search(_ZONE, text) is not None
+
+
+def _zoned(piece: Piece) -> str:
+    """A wall clock in the zone of the session; a text may have one of its own."""
+    plain = f"CAST({piece.text} AS TIMESTAMP)"
+    own = f"CAST({piece.text} AS STRING) RLIKE '{_ZONE}'"
+    if piece.type == "string":
+        return f"if({own}, {plain}, {later(plain)})"
+    if piece.type is None:
+        text = f"{piece.kind} = 'string' AND {own}"
+        return f"if({piece.kind} = 'timestamp' OR {text}, {plain}, {later(plain)})"
+    return later(plain)
+
+
 def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
     """A value as one of another type, rounded as DuckDB does."""
     if piece.type == target and not is_decimal(target):
@@ -72,7 +96,11 @@ def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
     if is_whole(target):
         return Piece(_whole(piece, word, "CAST"), target)
     if is_decimal(target) and (piece.type in FLOATS or piece.type in (None, "number")):
-        return Piece(_decimal(piece, word, scale_of(target)), target)
+        return Piece(as_decimal(node, piece, target), target)
+    if target == "double":
+        return Piece(as_double(node, piece), target)
+    if target == "timestamp" and piece.type != "null":
+        return Piece(_zoned(piece), target)
     if target == "boolean" and piece.type == "string":
         raise refused(node, "a text as a BOOLEAN is not translated", "compare it with a text")
     return Piece(plain, target)
@@ -98,18 +126,6 @@ def _whole(piece: Piece, word: str, cast_: str) -> str:
 
 def _wide(piece: Piece) -> str:
     return f"CAST({piece.text} AS DECIMAL(38,18))"
-
-
-def _decimal(piece: Piece, word: str, scale: int) -> str:
-    """A floating-point number is multiplied first, and what that gives is rounded."""
-    plain = f"CAST({piece.text} AS {word})"
-    shifted = f"round(CAST({piece.text} AS DOUBLE) * 1E{scale}D)"
-    unit = "1BD" if scale == 0 else f"CAST('0.{'0' * (scale - 1)}1' AS DECIMAL({scale},{scale}))"
-    whole = f"CAST({shifted} AS DECIMAL({38 - scale},0))"
-    rounded = f"CAST({whole} * {unit} AS {word})"
-    if piece.type in FLOATS:
-        return rounded
-    return f"CASE WHEN typeof({piece.text}) IN ('float', 'double') THEN {rounded} ELSE {plain} END"
 
 
 @rule(exp.TryCast)

@@ -25,7 +25,7 @@ _IGNORED = frozenset(
     {
         *("auto_detect", "ignore_errors", "maximum_object_size"),
         *("parallel", "buffer_size", "compression"),
-        *("sample_size", "hive_partitioning", "binary_as_string"),
+        *("sample_size", "binary_as_string"),
     }
 )
 _COLUMNS = "write columns = {'id': 'BIGINT', 'name': 'VARCHAR'}"
@@ -44,6 +44,7 @@ def read_named(node: exp.Expr) -> str:
             f"the types of {node.name!r} would be guessed",
             f"use read_csv or read_json, and {_COLUMNS}",
         )
+    _check_folders(node, "read_parquet", node.name, None)
     return f"read_parquet({marked(node.this, literal(node.name))})"
 
 
@@ -54,11 +55,36 @@ def read_call(node: exp.Expr) -> str:
         raise refused(node, f"{word} without a path", "give it one")
     path, *rest = node.expressions
     options = _options(node, rest)
+    _check_folders(node, word, _written(path), _flag(node, options, "hive_partitioning"))
     said = {"json": _json, "csv": _csv, "parquet": _parquet}[kind](node, word, options)
     for option in options:
         raise refused(node, f"the option {option} of {word} is not translated", "leave it out")
     listed = "".join(f", {name} => {value}" for name, value in said)
     return f"{marked(node, f'read_{kind}')}({_path(node, path)}{listed})"
+
+
+def _check_folders(node: exp.Expr, word: str, path: str, hive: bool | None) -> None:
+    """DuckDB makes columns of folders like `day=2024-01-01`, unless it is told not to."""
+    folder = path.rpartition("/")[0]
+    if hive:
+        raise refused(
+            node,
+            f"hive_partitioning of {word} is not translated",
+            "write hive_partitioning = false, and take the columns of the files",
+        )
+    if hive is None and ("=" in folder or "*" in folder):
+        raise refused(
+            node,
+            f"{word} of folders, of which DuckDB makes columns if they are called like day=1",
+            "write hive_partitioning = false",
+        )
+
+
+def _written(path: exp.Expr) -> str:
+    """What of a path stands in the text."""
+    if isinstance(path, exp.DPipe):
+        return _written(path.this) + _written(path.expression)
+    return str(path.this) if isinstance(path, exp.Literal) else ""
 
 
 def _path(node: exp.Expr, path: exp.Expr) -> str:
@@ -139,13 +165,21 @@ def _csv(node: exp.Expr, word: str, options: dict[str, exp.Expr]) -> list[tuple[
     header = _flag(node, options, "header")
     if header is None:
         raise refused(node, f"{word} without header, which would be guessed", "write header = true")
+    schema = _schema(node, word, options)
+    null = _text(node, options, "nullstr", "null") or ""
+    if null and " string" in schema:
+        raise refused(
+            node,
+            f"{word} of texts with a nullstr, beside which Spark takes empty fields for NULL",
+            "leave it out, and use nullif(column, 'NA')",
+        )
     found = [
-        ("schema", literal(_schema(node, word, options))),
+        ("schema", literal(schema)),
         ("header", "true" if header else "false"),
         ("sep", literal(_text(node, options, "delim", "sep", "delimiter") or ",")),
         ("quote", literal(_text(node, options, "quote") or '"')),
         ("escape", literal(_text(node, options, "escape") or '"')),
-        ("nullValue", literal(_text(node, options, "nullstr", "null") or "")),
+        ("nullValue", literal(null)),
         ("multiLine", "true"),
         ("mode", "'FAILFAST'"),
     ]

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tranche.script.duckdb.arithmetic import as_double, modulo
+from tranche.script.duckdb.arithmetic import modulo
 from tranche.script.duckdb.calls import constant_number, declined, function, said, templates
+from tranche.script.duckdb.doubles import as_double, nearest
 from tranche.script.duckdb.operators import unified
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import guarded, rule, say
 from tranche.script.duckdb.types import common, is_decimal, is_whole
 
-templates("double", ("sqrt", "sqrt(CAST({0} AS DOUBLE))"), ("pi", "pi()"))
+templates("double", ("pi", "pi()"))
 templates("boolean", ("isnan", "if(({0}) IS NULL, NULL, isnan({0}))"))
 declined(
     "the last digit of the result may differ; compute it with + - * /",
@@ -22,6 +23,12 @@ declined(
 )
 declined("it gives a HUGEINT, which Spark lacks; compute it with *", "factorial")
 _FLOATS = "IN ('float', 'double')"
+
+
+@function(1, 1, "sqrt")
+def root(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+    [value] = said(arguments)
+    return Piece(f"sqrt({as_double(node, value)})", "double")
 
 
 @function(1, 1, "abs")
@@ -66,7 +73,7 @@ def to_whole(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
         raise refused(node, f"{word} of a {value.type.upper()}", "cast it to DOUBLE or DECIMAL")
     if is_decimal(value.type):
         return Piece(f"{word}({value.text})", "number")
-    x = as_double(value)
+    x = nearest(value)
     text = (
         f"CASE WHEN isnan({x}) OR abs({x}) >= 4503599627370496D THEN {x}"
         f" ELSE CAST({word}({x}) AS DOUBLE) END"
@@ -127,7 +134,8 @@ def ifnull(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
 @function(2, 2, "nullif")
 def nullif(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     a, b = said(arguments)
-    return Piece(f"nullif({a.text}, {b.text})", a.type)
+    bare = f"nullif({a.bare or a.text}, {b.bare or b.text})"
+    return Piece(f"nullif({a.text}, {b.text})", a.type, bare=bare)
 
 
 @function(3, 3, "if")

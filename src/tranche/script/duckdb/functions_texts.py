@@ -15,9 +15,10 @@ from tranche.script.duckdb.calls import (
     said,
     templates,
 )
+from tranche.script.duckdb.cases import lowered, unless_unlike
 from tranche.script.duckdb.operators import as_text
 from tranche.script.duckdb.pieces import Piece, literal, refused
-from tranche.script.duckdb.regex import java_pattern, java_replacement
+from tranche.script.duckdb.regex import Pattern, java_pattern, java_replacement
 from tranche.script.duckdb.rules import only, rule, say
 
 templates(
@@ -51,9 +52,14 @@ declined(
 
 
 _UNLIKE_UPPER = "ŉƛǰɤΐΰև\u1c8aẖ-ẚὐὒὔὖᾀ-ᾯᾲᾳᾴᾶᾷᾼῂῃῄῆῇῌῒΐῖῗῢΰῤῦῧῲῳῴῶῷῼ\ua7cd\ua7dbﬀ-ﬆﬓ-ﬗ𐵰-𐶅"
-_UNLIKE_LOWER = "\u1c89\ua7cb\ua7cc\ua7da\ua7dc𐵐-𐵥"
 """Letters, all of them rare, whose other case is one letter for DuckDB and several for Spark, or
 that only one of them knows."""
+
+
+_SPACES = r"' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000'"
+"""What DuckDB trims if nothing is said; tabs and ends of lines are not among it."""
+_MOST_GROUPS = 6
+"""With those that are added, each has a number of one digit."""
 
 
 @function(1, 1, "lower", "lcase", "upper", "ucase")
@@ -61,13 +67,9 @@ def cased(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     """DuckDB knows one character for each; Spark makes two of ß, and others."""
     [value] = said(arguments)
     if str(node.this).lower() in ("lower", "lcase"):
-        text, unlike = f"lower(translate({value.text}, 'İΣ', 'iσ'))", _UNLIKE_LOWER
-    else:
-        text, unlike = f"upper(replace({value.text}, 'ß', 'ẞ'))", _UNLIKE_UPPER
-    rare = f"raise_error(concat('the engines write \\'', {value.text}, '\\' in another case'))"
-    return Piece(
-        f"CASE WHEN {value.tight} RLIKE '[{unlike}]' THEN {rare} ELSE {text} END", "string"
-    )
+        return lowered(value)
+    text = f"upper(replace({value.text}, 'ß', 'ẞ'))"
+    return unless_unlike(value, _UNLIKE_UPPER, text)
 
 
 @function(1, 2, "trim", "ltrim", "rtrim")
@@ -75,7 +77,7 @@ def trimmed(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     word = str(node.this).lower()
     value, *rest = said(arguments)
     side = {"trim": "BOTH", "ltrim": "LEADING", "rtrim": "TRAILING"}[word]
-    what = rest[0].text if rest else "' '"
+    what = rest[0].text if rest else _SPACES
     return Piece(f"trim({side} {what} FROM {value.text})", "string")
 
 
@@ -202,7 +204,7 @@ def regexp_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
 def _matches(
     node: exp.Expr, value: exp.Expr, pattern: exp.Expr, options: str, *, whole: bool
 ) -> Piece:
-    text = java_pattern(node, constant_text(node, pattern, "the pattern"), options)
+    text = java_pattern(node, constant_text(node, pattern, "the pattern"), options).text
     if whole:
         text = f"\\A(?:{text})\\z"
     return Piece(f"{say(value).tight} RLIKE {literal(text)}", "boolean", loose=True)
@@ -218,15 +220,28 @@ def regexp_replace(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     put = constant_text(node, arguments[2], "the replacement")
     value = say(arguments[0]).text
     if every:
-        return Piece(
-            f"regexp_replace({value}, {literal(f'({found})')},"
-            f" {literal(java_replacement(node, put, 1))})",
-            "string",
+        return _replaced(node, value, found, put)
+    groups = len(found.groups)
+    if groups > _MOST_GROUPS:
+        raise refused(
+            node, f"regexp_replace with more than {_MOST_GROUPS} groups", "use (?:…) for some"
         )
-    groups = len(re.findall(r"(?<!\\)\((?!\?)", found))
-    first = rf"\A([\s\S]*?)({found})([\s\S]*)\z"
-    text = f"$1{java_replacement(node, put, 2)}${groups + 3}"
+    first = rf"\A([\s\S]*?)({found.text})([\s\S]*)\z"
+    text = f"$1{java_replacement(node, put, found, 2)}${groups + 3}"
     return Piece(f"regexp_replace({value}, {literal(first)}, {literal(text)})", "string")
+
+
+def _replaced(node: exp.Expr, value: str, found: Pattern, put: str) -> Piece:
+    """All matches replaced."""
+    if found.may_be_empty and not found.is_empty:
+        # RE2 takes no empty match right behind another one.
+        raise refused(
+            node, "a pattern that may match nothing, with the option g", "use + instead of *"
+        )
+    text = java_replacement(node, put, found, 1)
+    return Piece(
+        f"regexp_replace({value}, {literal(f'({found.text})')}, {literal(text)})", "string"
+    )
 
 
 @function(2, 4, "regexp_extract")
@@ -245,14 +260,37 @@ def _extracted(node: exp.Expr, arguments: Sequence[exp.Expr], word: str, type_: 
         raise refused(node, f"{word} with a computed group", "write the number of the group")
     options = constant_text(node, arguments[3], "an option") if len(arguments) > 3 else ""
     pattern = java_pattern(node, constant_text(node, arguments[1], "the pattern"), options)
+    groups = pattern.groups
+    if group > len(groups):
+        raise refused(
+            node, f"group {group} of a pattern with {len(groups)} groups", "take one that it has"
+        )
+    if type_ == "list" and pattern.may_be_empty and pattern.is_anchored:
+        raise refused(
+            node, f"{word} of ^, $ or \\b that may match nothing", "put a character beside it"
+        )
+    if type_ == "list" and group and groups[group - 1].may_be_missing:
+        raise refused(
+            node,
+            f"{word} of a group that a match may go without, which is NULL in DuckDB",
+            "take group 0, or put ( ) around the choice",
+        )
     return Piece(
-        f"{word}({say(arguments[0]).text}, {literal(pattern)}, {group})", type_, element="string"
+        f"{word}({say(arguments[0]).text}, {literal(pattern.text)}, {group})",
+        type_,
+        element="string",
     )
 
 
 @function(2, 2, "string_split_regex", "str_split_regex", "regexp_split_to_array")
 def split_by_pattern(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     pattern = java_pattern(node, constant_text(node, arguments[1], "the pattern"), "")
+    if pattern.may_be_empty or pattern.looks_back:
+        raise refused(
+            node,
+            "a text that is split at ^, \\b or a pattern that may match nothing",
+            "split at characters",
+        )
     return Piece(
-        f"split({say(arguments[0]).text}, {literal(pattern)}, -1)", "list", element="string"
+        f"split({say(arguments[0]).text}, {literal(pattern.text)}, -1)", "list", element="string"
     )

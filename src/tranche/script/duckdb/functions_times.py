@@ -11,6 +11,7 @@ from tranche.script.duckdb.formats import formatted, parsing_pattern
 from tranche.script.duckdb.intervals import added, moment
 from tranche.script.duckdb.pieces import Piece, literal, refused
 from tranche.script.duckdb.rules import guarded, rule, say
+from tranche.script.duckdb.zones import BOUND, bound, later, later_elsewhere
 
 _PARTS = {
     "year": "year({0})",
@@ -56,6 +57,8 @@ _ALIASES = {
 }
 _WALL_CLOCK = ("hour", "minute", "second")
 _SECONDS = {"hour": 3600, "minute": 60, "second": 1}
+_BEFORE = 250_000_000 * 3_600_000_000
+"""Microseconds in hours enough that no time is less than 0 with them: DIV cuts towards 0."""
 _EPOCH = "CAST('1970-01-01 00:00:00' AS TIMESTAMP_NTZ)"
 declined(
     "it gives an INTERVAL, which Spark has in two kinds; use date_diff",
@@ -70,7 +73,10 @@ templates("date", ("last_day", "last_day(CAST({0} AS DATE))"))
 templates("date", ("make_date", "make_date(CAST({0} AS INT), CAST({1} AS INT), CAST({2} AS INT))"))
 templates("timestamp", ("now get_current_timestamp", "current_timestamp()"))
 templates("date", ("today", "current_date()"))
-templates("timestamp", ("to_timestamp", "timestamp_seconds({0})"))
+templates(
+    "timestamp",
+    ("to_timestamp", "timestamp_micros(CAST(rint(CAST({0} AS DOUBLE) * 1E6D) AS BIGINT))"),
+)
 templates(
     "timestamp_ntz",
     (
@@ -190,11 +196,12 @@ def date_trunc(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     first = day if part == "day" else f"trunc({day}, '{part.upper()}')"
     local = f"CAST({first} AS TIMESTAMP_NTZ)"
     if start.type == "timestamp":
-        return Piece(f"CAST({first} AS TIMESTAMP)", "timestamp")
+        return Piece(later(f"CAST({first} AS TIMESTAMP)"), "timestamp")
     if start.type == "timestamp_ntz":
         return Piece(local, "timestamp_ntz")
     # The first is never taken; it makes the type that of the value.
-    return Piece(f"coalesce(if(false, {start.text}, NULL), {local})")
+    text = f"coalesce(if(false, {start.text}, NULL), {local})"
+    return Piece(f"if({start.kind} = 'timestamp', {later(text)}, {text})", bare=text)
 
 
 def _cut(part: str, value: str) -> str:
@@ -225,13 +232,13 @@ def date_diff(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
         return Piece(f"CAST({count.format(b)} - {count.format(a)} AS BIGINT)", "bigint")
     if part in _SECONDS:
         size = _SECONDS[part] * 1_000_000
-        counts = [f"floor(({_microseconds(node, p)}) / {size})" for p in (last, first)]
+        counts = [f"({_microseconds(node, p)} + {_BEFORE}L) DIV {size}" for p in (last, first)]
         if "timestamp" in (first.type, last.type):
             raise refused(node, f"date_diff in {part}s of times with a zone", "cast to TIMESTAMP")
         unsure = [p for p in (first, last) if p.type is None]
         bad = [f"typeof({p.text}) = 'timestamp'" for p in unsure]
         what = f"date_diff in {part}s of times with a zone"
-        text = f"CAST({counts[0]} - {counts[1]} AS BIGINT)"
+        text = f"({counts[0]} - {counts[1]})"
         return Piece(guarded(node, text, bad, what, "cast to TIMESTAMP"), "bigint")
     raise refused(node, f"date_diff in {part!r} is not translated", "use year to second")
 
@@ -269,8 +276,9 @@ def at_time_zone(node: exp.Expr) -> Piece:
     zone = constant_text(node, node.args["zone"], "the time zone")
     text = literal(zone)
     if value.type == "timestamp_ntz":
-        there = Piece(f"convert_timezone({text}, 'UTC', {value.text})", "timestamp_ntz")
-        return Piece(f"timestamp_micros({_microseconds(node, there)})", "timestamp")
+        there = later_elsewhere(f"convert_timezone({text}, 'UTC', {value.text})", text)
+        micros = _microseconds(node, Piece(BOUND, "timestamp_ntz"))
+        return Piece(bound(there, f"timestamp_micros({micros})"), "timestamp")
     if value.type == "timestamp":
         # The difference of two times would be one of wall clocks.
         seconds = f"CAST(unix_micros({value.text}) * 0.000001BD AS DECIMAL(18,6))"

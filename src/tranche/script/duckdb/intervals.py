@@ -6,8 +6,10 @@ from sqlglot import exp
 
 from tranche.script.duckdb.pieces import Piece, refused
 from tranche.script.duckdb.rules import guarded, say
+from tranche.script.duckdb.types import is_whole
+from tranche.script.duckdb.zones import later
 
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "DECADE": 120, "CENTURY": 1200}
+MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "DECADE": 120, "CENTURY": 1200}
 _DAYS = {"WEEK": 7, "DAY": 1}
 _MICROSECONDS = {
     "HOUR": 3_600_000_000,
@@ -40,7 +42,11 @@ def added(node: exp.Expr, time: exp.Expr, interval: exp.Interval, sign: str) -> 
         raise refused(node, "an interval as a value is not translated", "add each to a time")
     start = moment(node, say(time))
     text = f"{start.tight} {sign} {interval_text(interval)}"
-    if start.type == "timestamp_ntz" or not _crosses_days(interval):
+    if start.type == "timestamp_ntz":
+        return Piece(text, start.type, loose=True)
+    if unit_of(interval) in MONTHS:
+        return Piece(_by_months(start, interval, text), start.type, bare=text)
+    if not _crosses_days(interval):
         return Piece(text, start.type, loose=True)
     what = "24 hours or more are added to a time with a zone, in which days have 23 or 25 hours"
     remedy = "add days, or cast the time to TIMESTAMP"
@@ -48,10 +54,18 @@ def added(node: exp.Expr, time: exp.Expr, interval: exp.Interval, sign: str) -> 
     return Piece(said, start.type)
 
 
+def _by_months(start: Piece, interval: exp.Interval, text: str) -> str:
+    """Days keep to summer or winter time where the clock leaves it open; months do not."""
+    none = "" if _number(interval) is not None else f" AND {say(interval.this).text} <> 0"
+    if start.type == "timestamp" and not none:
+        return later(text)
+    return f"if({start.kind} = 'timestamp'{none}, {later(text)}, {text})"
+
+
 def unit_of(node: exp.Expr) -> str:
     unit = node.args.get("unit")
     word = unit.name.upper().removesuffix("S") if unit is not None else ""
-    if word in (*_MONTHS, *_DAYS, *_MICROSECONDS):
+    if word in (*MONTHS, *_DAYS, *_MICROSECONDS):
         return word
     raise refused(node, "an interval of several units is not translated", "add one after the other")
 
@@ -75,17 +89,19 @@ def interval_text(node: exp.Expr) -> str:
     """What is added, as Spark writes it."""
     unit, number = unit_of(node), _number(node)
     if number is None:
+        if unit == "SECOND":
+            return _of_seconds(say(node.this))
         value = f"CAST({say(node.this).text} AS INT)"
-        if unit in _MONTHS:
-            return f"make_ym_interval(0, {value} * {_MONTHS[unit]})"
+        if unit in MONTHS:
+            return f"make_ym_interval(0, {value} * {MONTHS[unit]})"
         if unit in _DAYS:
             return f"make_dt_interval({value} * {_DAYS[unit]})"
-        if unit not in ("HOUR", "MINUTE", "SECOND"):
+        if unit not in ("HOUR", "MINUTE"):
             raise refused(node, f"an interval of computed {unit.lower()}s", "use seconds")
-        place = ("HOUR", "MINUTE", "SECOND").index(unit) + 1
+        place = ("HOUR", "MINUTE").index(unit) + 1
         return f"make_dt_interval({', '.join(['0'] * place)}, {value})"
-    if unit in _MONTHS:
-        return f"INTERVAL '{number * _MONTHS[unit]}' MONTH"
+    if unit in MONTHS:
+        return f"INTERVAL '{number * MONTHS[unit]}' MONTH"
     if unit in _DAYS:
         return f"INTERVAL '{number * _DAYS[unit]}' DAY"
     seconds, rest = divmod(abs(number) * _MICROSECONDS[unit], 1_000_000)
@@ -93,8 +109,27 @@ def interval_text(node: exp.Expr) -> str:
     return f"INTERVAL '{sign}{seconds}.{rest:06d}' SECOND"
 
 
+def _of_seconds(value: Piece) -> str:
+    """Seconds may have a fraction, which is rounded to microseconds as a DOUBLE."""
+    if is_whole(value.type):
+        return f"make_dt_interval(0, 0, 0, {value.text})"
+    micros = f"CAST(rint(CAST({value.text} AS DOUBLE) * 1E6D) AS BIGINT)"
+    return f"make_dt_interval(0, 0, 0, CAST({micros} * 0.000001BD AS DECIMAL(18,6)))"
+
+
+def constant_size(node: exp.Expr) -> int | None:
+    """How many of its units an interval has, if that stands in the text."""
+    unit_of(node)
+    return _number(node)
+
+
+def is_clock(node: exp.Expr) -> bool:
+    """Whether it is of hours or less, which are as long on any day."""
+    return unit_of(node) in _MICROSECONDS
+
+
 def _crosses_days(node: exp.Interval) -> bool:
     unit, number = unit_of(node), _number(node)
-    if unit not in _MICROSECONDS:
+    if not is_clock(node):
         return False
     return number is None or abs(number) * _MICROSECONDS[unit] >= _DAY

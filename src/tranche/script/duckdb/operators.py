@@ -6,7 +6,8 @@ import re
 
 from sqlglot import exp
 
-from tranche.script.duckdb.arithmetic import guarded_floats
+from tranche.script.duckdb.arithmetic import decimals_compared
+from tranche.script.duckdb.cases import lowered
 from tranche.script.duckdb.pieces import Piece, literal, marked, name, refused
 from tranche.script.duckdb.rules import guarded, only, rule, say
 from tranche.script.duckdb.types import (
@@ -14,6 +15,8 @@ from tranche.script.duckdb.types import (
     is_decimal,
     is_number,
     is_whole,
+    precision_of,
+    scale_of,
 )
 
 _COMPARED: dict[type[exp.Expr], str] = {
@@ -26,7 +29,7 @@ _COMPARED: dict[type[exp.Expr], str] = {
 }
 _INT_MAX = 2**31 - 1
 _BIGINT_MAX = 2**63 - 1
-_LONGEST = 20_000
+_LONGEST = 40_000
 """How many characters an expression may become."""
 
 
@@ -74,9 +77,8 @@ def constant(node: exp.Expr) -> Piece:
         if size > 38:
             raise refused(node, f"{text} has more than 38 digits", "write fewer")
         exact = digits if whole else f"0{digits}"
-        # DuckDB counts a zero before the point as a digit, Spark does not.
-        width = max(len(whole or "0") + len(fraction), 1)
-        return Piece(marked(node, f"{exact}BD"), f"decimal({width},{len(fraction)})")
+        # Whether a zero stood before the point, which is a digit in DuckDB, the tree does not say.
+        return Piece(marked(node, f"{exact}BD"), f"decimal({size},{len(fraction)})")
     raise refused(node, f"the number {text} is not translated", "write it with digits")
 
 
@@ -107,7 +109,9 @@ def boolean(node: exp.Expr) -> Piece:
 @rule(exp.Paren)
 def brackets(node: exp.Expr) -> Piece:
     inner = say(node.this)
-    return Piece(f"({inner.text})", inner.type, element=inner.element)
+    return Piece(
+        f"({inner.text})", inner.type, element=inner.element, bare=f"({inner.bare or inner.text})"
+    )
 
 
 @rule(exp.And, exp.Or)
@@ -145,9 +149,9 @@ def compared(node: exp.Expr) -> Piece:
             "compare elements",
         )
     text = f"{left.tight} {_COMPARED[type(node)]} {right.tight}"
-    if not any(map(is_decimal, (left.type, right.type))):
+    if not any(is_decimal(side.type) or side.type == "number" for side in (left, right)):
         return Piece(text, "boolean", loose=True)
-    return Piece(guarded_floats(node, text, left, right), "boolean", loose=True)
+    return Piece(decimals_compared(node, text, left, right), "boolean", loose=True)
 
 
 @rule(exp.Is)
@@ -203,16 +207,25 @@ def exists(node: exp.Expr) -> Piece:
 
 @rule(exp.Like, exp.ILike)
 def like(node: exp.Expr) -> Piece:
-    """A backslash in the pattern is nothing special in DuckDB."""
     only(node, "this", "expression", "negate")
-    word = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
-    word = f"NOT {word}" if node.args.get("negate") else word
-    value, pattern = say(node.this).tight, node.expression
-    if isinstance(pattern, exp.Literal):
-        text = literal(str(pattern.this).replace("\\", "\\\\"))
-        return Piece(f"{value} {word} {marked(pattern, text)}", "boolean", loose=True)
-    text = f"replace({say(pattern).text}, '\\\\', '\\\\\\\\')"
-    return Piece(f"{value} {word} {text}", "boolean", loose=True)
+    word = "NOT LIKE" if node.args.get("negate") else "LIKE"
+    value = say(node.this)
+    if isinstance(node, exp.ILike):
+        # Spark's own has other pairs of letters than `lower` in DuckDB.
+        value = lowered(value)
+    return Piece(f"{value.tight} {word} {_form(node)}", "boolean", loose=True)
+
+
+def _form(node: exp.Expr) -> str:
+    """The pattern: a backslash in it is nothing special in DuckDB."""
+    pattern, folded = node.expression, isinstance(node, exp.ILike)
+    if not isinstance(pattern, exp.Literal):
+        form = Piece(f"replace({say(pattern).text}, '\\\\', '\\\\\\\\')", "string")
+        return lowered(form).text if folded else form.text
+    text = str(pattern.this)
+    known = folded and text.isascii()
+    form = Piece(literal((text.lower() if known else text).replace("\\", "\\\\")), "string")
+    return marked(pattern, lowered(form).text if folded and not known else form.text)
 
 
 @rule(exp.DPipe)
@@ -237,14 +250,25 @@ def as_text(node: exp.Expr, piece: Piece) -> str:
     if piece.type in UNLIKE_TEXTS or piece.type in ("list", "struct", "map"):
         raise refused(node, f"a text made of a {piece.type.upper()}", remedy)
     text = f"CAST({piece.text} AS STRING)"
+    if _has_no_whole_digits(piece.type):
+        remedy = "cast it to one with a digit before it, as in x::DECIMAL(3,2)"
+        raise refused(node, "a text made of a DECIMAL without digits before the point", remedy)
     if (
         piece.type in ("boolean", "date", "timestamp_ntz")
         or is_whole(piece.type)
         or is_decimal(piece.type)
     ):
         return text
-    unlike = rf"typeof({piece.text}) RLIKE '^(float|double|timestamp$|binary|array|struct|map)'"
+    unlike = f"{piece.kind} RLIKE '{_UNLIKE_KINDS}'"
     return guarded(node, text, [unlike], what, remedy)
+
+
+_UNLIKE_KINDS = "^(float|double|timestamp$|binary|array|struct|map|decimal.([0-9]+),\\\\2[^0-9])"
+"""Types whose texts are others; of a DECIMAL(2,2), DuckDB writes no 0 before the point."""
+
+
+def _has_no_whole_digits(type_: str | None) -> bool:
+    return is_decimal(type_) and precision_of(type_ or "") == scale_of(type_ or "")
 
 
 @rule(exp.Case)

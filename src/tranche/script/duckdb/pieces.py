@@ -44,10 +44,22 @@ class Piece:
     """Whether it needs brackets inside another operator."""
     element: str | None = None
     """What is known of the elements of a list."""
+    bare: str | None = None
+    """The same without what breaks off, for where only its type is asked for."""
 
     @property
     def tight(self) -> str:
         return f"({self.text})" if self.loose else self.text
+
+    @property
+    def kind(self) -> str:
+        """The type, as Spark tells it when it plans."""
+        return f"typeof({self.bare or self.text})"
+
+    @property
+    def bare_tight(self) -> str:
+        bare = self.bare or self.text
+        return f"({bare})" if self.loose else bare
 
     def as_(self, type_: str | None) -> Piece:
         return replace(self, type=type_)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tranche.script.duckdb.aggregates import window_text
-from tranche.script.duckdb.calls import declined
+from tranche.script.duckdb.calls import called, declined
 from tranche.script.duckdb.operators import unified
 from tranche.script.duckdb.pieces import Piece, marked, name, refused
+from tranche.script.duckdb.places import check_counted, check_unmoved
 from tranche.script.duckdb.relations import joined, relation, with_alias
 from tranche.script.duckdb.rules import only, rule, say
 
@@ -42,11 +43,15 @@ def select(node: exp.Expr) -> Piece:
         raise refused(node.args["sample"], "SAMPLE takes other rows each time", "filter the rows")
     only(node, *_CLAUSES)
     _check_names(node)
+    check_counted(node)
+    _check_unnest(node)
     head = _with(node)
     tail = _tail(node)
     on = node.args["distinct"].args.get("on") if node.args.get("distinct") else None
     if on is not None:
         # What it is ordered by need not be among its columns.
+        if node.args.get("qualify") is not None:
+            raise refused(node.args["qualify"], "QUALIFY beside DISTINCT ON", "use a subquery")
         counted = node.args.get("limit") or node.args.get("offset")
         return Piece(f"{head}{_distinct_on(node, on)}{tail if counted else ''}")
     if node.args.get("qualify") is not None:
@@ -57,11 +62,7 @@ def select(node: exp.Expr) -> Piece:
 
 def _check_names(node: exp.Expr) -> None:
     """A name that may mean a column, or what the SELECT calls so: the engines choose differently."""
-    given = {
-        item.alias.lower()
-        for item in node.expressions
-        if isinstance(item, exp.Alias) and not _is_called(item.this, item.alias)
-    }
+    given = _given(node)
     order = node.args.get("order")
     for key in order.expressions if order is not None else ():
         if not isinstance(key.this, exp.Column):
@@ -70,6 +71,34 @@ def _check_names(node: exp.Expr) -> None:
     if having is not None and group is not None:
         grouped = {key.name.lower() for key in group.expressions if isinstance(key, exp.Column)}
         _check_used(having, given & grouped, "HAVING")
+
+
+def _check_unnest(node: exp.Expr) -> None:
+    """Windows are computed before lists become rows in DuckDB, and after that in Spark."""
+    unnested = [item for item in node.expressions if _is_unnest(item)]
+    if not unnested:
+        return
+    if len(unnested) > 1:
+        raise refused(unnested[1], "unnest of several lists in one SELECT", "use a subquery")
+    distinct = node.args.get("distinct")
+    if node.args.get("qualify") or (distinct is not None and distinct.args.get("on") is not None):
+        raise refused(unnested[0], "unnest beside QUALIFY or DISTINCT ON", "use a subquery")
+    if any(window.parent_select is node for window in node.find_all(exp.Window)):
+        raise refused(unnested[0], "unnest beside a window", "use a subquery")
+
+
+def _is_unnest(item: exp.Expr) -> bool:
+    value = item.this if isinstance(item, exp.Alias) else item
+    return isinstance(value, exp.Anonymous) and called(value) == "unnest"
+
+
+def _given(node: exp.Expr) -> set[str]:
+    """The names that the SELECT gives to something else than a column of that name."""
+    return {
+        item.alias.lower()
+        for item in node.expressions
+        if isinstance(item, exp.Alias) and not _is_called(item.this, item.alias)
+    }
 
 
 def _is_called(node: exp.Expr, name_: str) -> bool:
@@ -98,6 +127,8 @@ def _with(node: exp.Expr) -> str:
         only(cte, "this", "alias", "materialized")
         alias = cte.args["alias"]
         columns = ", ".join(map(name, alias.args.get("columns") or ()))
+        if columns:
+            check_unmoved(cte.this, "a list of names")
         listed = f" ({columns})" if columns else ""
         parts.append(f"{name(alias.this)}{listed} AS ({say(cte.this).text})")
     return f"WITH {', '.join(parts)} "
@@ -163,15 +194,15 @@ def _tail(node: exp.Expr) -> str:
 
 def _projections(node: exp.Expr) -> str:
     named = is_named(node)
-    return ", ".join(_projected(node, item, named=named) for item in node.expressions)
+    return ", ".join(_projected(item, named=named) for item in node.expressions)
 
 
-def _projected(node: exp.Expr, item: exp.Expr, *, named: bool) -> str:
+def _projected(item: exp.Expr, *, named: bool) -> str:
     if isinstance(item, exp.Alias):
         return f"{say(item.this).text} AS {name(item.args['alias'])}"
     star = item.this if isinstance(item, exp.Column) else item
     if isinstance(star, exp.Star):
-        return _star(node, item, star)
+        return _star(item, star)
     text = say(item).text
     if named and not isinstance(item, exp.Column | exp.Dot):
         raise refused(
@@ -182,14 +213,12 @@ def _projected(node: exp.Expr, item: exp.Expr, *, named: bool) -> str:
     return text
 
 
-def _star(node: exp.Expr, item: exp.Expr, star: exp.Star) -> str:
+def _star(item: exp.Expr, star: exp.Star) -> str:
     """`*` without some columns; those that are replaced or renamed come behind the others."""
     table = f"{name(item.args['table'])}." if isinstance(item, exp.Column) else ""
     without = list(star.args.get("except_") or ())
     replaced = list(star.args.get("replace") or ())
     renamed = list(star.args.get("rename") or ())
-    if replaced or renamed:
-        _check_by_name(node, item)
     hidden = [_column_name(column) for column in without]
     hidden += [name(column.args["alias"]) for column in replaced]
     hidden += [_column_name(column.this) for column in renamed]
@@ -208,14 +237,6 @@ def _column_name(node: exp.Expr) -> str:
         )
     inner = node.this if isinstance(node, exp.Column) else node
     return name(inner)
-
-
-def _check_by_name(node: exp.Expr, item: exp.Expr) -> None:
-    """The order of columns changes, which only matters where they are counted."""
-    if node.root().find(exp.SetOperation) is not None:
-        raise refused(
-            item, "REPLACE or RENAME in a query with UNION, EXCEPT or INTERSECT", "name the columns"
-        )
 
 
 def is_named(node: exp.Expr) -> bool:
@@ -241,49 +262,47 @@ def _qualified(node: exp.Expr) -> str:
     """The rows that the condition holds for, without the condition."""
     if node.args.get("distinct"):
         raise refused(node.args["qualify"], "QUALIFY beside DISTINCT", "use a subquery")
-    condition = _with_expressions(node, node.args["qualify"].this)
-    inner = f"SELECT {_projections(node)}, {say(condition).text} AS {_KEPT}{_body(node)}"
+    # Standing among the columns, it may use names that the SELECT gives, as in DuckDB behind those
+    # of columns.
+    condition = say(node.args["qualify"].this).text
+    inner = f"SELECT {_projections(node)}, {condition} AS {_KEPT}{_body(node)}"
     return f"SELECT * EXCEPT ({_KEPT}) FROM ({inner}) WHERE {_KEPT}"
 
 
 def _distinct_on(node: exp.Expr, on: exp.Expr) -> str:
     """The first row of each, in the order of the query."""
     keys = on.expressions if isinstance(on, exp.Tuple) else [on]
-    by = ", ".join(say(_with_expressions(node, _by_number(node, key))).text for key in keys)
+    for key in keys:
+        if not isinstance(key, exp.Column):
+            _check_used(key, _given(node), "DISTINCT ON")
+    by = ", ".join(say(_meant(node, key)).text for key in keys)
     order = node.args.get("order")
     if order is None:
         raise refused(node, "DISTINCT ON without ORDER BY takes any row", "add ORDER BY")
-    sorting = ", ".join(
-        say(_with_expressions(node, _by_number(node, key))).text for key in order.expressions
-    )
+    sorting = ", ".join(say(_meant(node, key)).text for key in order.expressions)
     number = f"row_number() OVER (PARTITION BY {by} ORDER BY {sorting}) AS {_ROW}"
     inner = f"SELECT {_projections(node)}, {number}{_body(node)}"
     return f"SELECT * EXCEPT ({_ROW}) FROM ({inner}) WHERE {_ROW} = 1"
 
 
-def _by_number(node: exp.Expr, key: exp.Expr) -> exp.Expr:
-    """`ORDER BY 1` inside a window would be a constant."""
+def _meant(node: exp.Expr, key: exp.Expr) -> exp.Expr:
+    """A key of DISTINCT ON or its order. A name that the SELECT gives stands for what it names,
+    before any column: inside a window Spark would take the column, or not find it."""
     inner = key.this if isinstance(key, exp.Ordered) else key
     if isinstance(inner, exp.Literal) and not inner.args.get("is_string"):
+        # In a window it would be a constant.
         raise refused(node, "a number of a column in DISTINCT ON", "write the column")
+    if not isinstance(inner, exp.Column) or inner.table:
+        return key
+    for item in node.expressions:
+        if isinstance(item, exp.Alias) and item.alias.lower() == inner.name.lower():
+            named = exp.Paren(this=item.this.copy())
+            if key is inner:
+                return named
+            ordered = key.copy()
+            ordered.set("this", named)
+            return ordered
     return key
-
-
-def _with_expressions(node: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    """A condition in which the names that the SELECT gives stand for what they name, if that is a
-    window: only it can be meant, because Spark would not find it."""
-    named = {
-        item.alias.lower(): item.this
-        for item in node.expressions
-        if isinstance(item, exp.Alias) and item.this.find(exp.Window) is not None
-    }
-
-    def meant(inner: exp.Expr) -> exp.Expr:
-        if isinstance(inner, exp.Column) and not inner.table and inner.name.lower() in named:
-            return exp.Paren(this=named[inner.name.lower()].copy())
-        return inner
-
-    return condition.copy().transform(meant) if named else condition
 
 
 @rule(exp.Union, exp.Except, exp.Intersect)
@@ -291,8 +310,10 @@ def set_operation(node: exp.Expr) -> Piece:
     only(node, "this", "expression", "distinct", "by_name", "with_", "order", "limit", "offset")
     if node.args.get("by_name"):
         raise refused(node, "UNION BY NAME is not translated", "name the columns in both queries")
-    _check_types(node)
     word = type(node).__name__.upper()
+    for side in (node.this, node.expression):
+        check_unmoved(side, word)
+    _check_types(node)
     every = "" if node.args.get("distinct") else " ALL"
     sides = f" {word}{every} ".join(_sides(node))
     return Piece(f"{_with(node)}{sides}{_tail(node)}")

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from tranche.script.duckdb.calls import called, constant_number
 from tranche.script.duckdb.files import READERS, is_file, read_call, read_named
-from tranche.script.duckdb.intervals import interval_text, moment
+from tranche.script.duckdb.intervals import (
+    MONTHS,
+    constant_size,
+    interval_text,
+    is_clock,
+    moment,
+    unit_of,
+)
 from tranche.script.duckdb.pieces import Piece, marked, name, refused
-from tranche.script.duckdb.rules import only, rule, say
+from tranche.script.duckdb.places import check_listed
+from tranche.script.duckdb.rules import guarded, line_of, only, rule, say
 
 _SPARKS_OWN = frozenset(
     {
@@ -38,6 +48,7 @@ _ASOF = "ASOF"
 
 def relation(node: exp.Expr, *, first: bool = False) -> str:
     """A relation of FROM; only one that is not the first can be beside others."""
+    check_listed(node)
     if isinstance(node, exp.Table):
         return _table(node)
     if isinstance(node, exp.Unnest):
@@ -125,12 +136,36 @@ def _series(node: exp.Expr, function: exp.Expr, word: str) -> str:
 
 
 def _series_of_times(node: exp.Expr, word: str, arguments: list[exp.Expr]) -> str:
+    """Nothing, where the start lies behind the end."""
     start, end = (moment(node, say(argument)) for argument in arguments[:2])
-    interval = interval_text(arguments[2])
-    text = f"sequence({start.text}, {end.text}, {interval})"
+    step = arguments[2]
+    size = constant_size(step)
+    if not size:
+        raise refused(node, f"{word} with a computed step or none", "write the step")
+    forward = "<=" if size > 0 else ">="
+    listed = f"sequence({start.text}, {end.text}, {interval_text(step)})"
+    if unit_of(step) in MONTHS:
+        listed = _by_months(node, arguments[0], start, listed)
+    text = f"if({start.tight} {forward} {end.tight}, {listed}, NULL)"
+    if not is_clock(step) and start.type != "timestamp_ntz":
+        what = f"{word} by days or months of times with a zone"
+        bad = [f"typeof({start.text}) = 'timestamp'"]
+        text = guarded(node, text, bad, what, "cast them to TIMESTAMP")
     if word == "range":
-        return f"filter({text}, _tranche_x -> _tranche_x < {end.text})"
+        before = "<" if size > 0 else ">"
+        return f"filter({text}, _tranche_x -> _tranche_x {before} {end.tight})"
     return text
+
+
+def _by_months(node: exp.Expr, written: exp.Expr, start: Piece, listed: str) -> str:
+    """DuckDB goes from each to the next, so that the 31st becomes the 29th for good; Spark goes from
+    the first to each."""
+    text = str(written.this.this) if isinstance(written, exp.Cast) else ""
+    if re.fullmatch(r"\d{4}-\d\d-([01]\d|2[0-8])( .*)?", text):
+        return listed
+    said = "a series by months that begins behind the 28th; begin earlier"
+    late = f"raise_error('line {line_of(node)}: {said}')"
+    return f"if(day({start.text}) > 28, {late}, {listed})"
 
 
 def _unnest(node: exp.Expr, *, first: bool) -> str:
@@ -190,6 +225,12 @@ def _pivot_clause(node: exp.Expr) -> str:
     if not listed:
         raise refused(node, "PIVOT without a list of values", "write … IN (1, 2)")
     word = "UNPIVOT" if node.args.get("unpivot") else "PIVOT"
+    if word == "PIVOT" and _is_count(values):
+        raise refused(
+            node,
+            "PIVOT of a count, which is 0 in DuckDB where there is nothing and NULL in Spark",
+            "write PIVOT t ON y IN (1, 2) USING count(x) GROUP BY z",
+        )
     alias = with_alias(node)
     return f" {word} ({say(values).text} FOR {say(fields[0].this).text} IN ({listed})){alias}"
 
@@ -240,4 +281,20 @@ def _pivoted(node: exp.Expr, source: str) -> str:
     columns = ", ".join(dict.fromkeys([*keys, say(on.this).text, say(value).text]))
     listed = ", ".join(say(item).text for item in on.expressions)
     clause = f"PIVOT ({say(inner).text} FOR {say(on.this).text} IN ({listed}))"
-    return f"SELECT * FROM (SELECT {columns} FROM {source}) {clause}"
+    made_ = _counted(node, on, keys) if _is_count(inner) else "*"
+    return f"SELECT {made_} FROM (SELECT {columns} FROM {source}) {clause}"
+
+
+def _is_count(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and called(node) == "count"
+
+
+def _counted(node: exp.Expr, on: exp.Expr, keys: list[str]) -> str:
+    """The columns of a PIVOT of counts: 0 where there is nothing."""
+    found = list(keys)
+    for item in on.expressions:
+        if not isinstance(item, exp.Literal):
+            raise refused(node, "PIVOT of a count for something else than literals", "write them")
+        escaped = item.name.replace("`", "``")
+        found.append(f"coalesce(`{escaped}`, 0) AS `{escaped}`")
+    return ", ".join(found)

@@ -79,11 +79,15 @@ def _first_place(node: exp.Expr) -> int:
     return min(map(position_of, alike), default=position_of(node))
 
 
+def line_of(node: exp.Expr) -> str:
+    """The number of its line, once lines are made."""
+    return f"{LINE}{_first_place(node)}{LINE}"
+
+
 def guarded(node: exp.Expr, text: str, bad: list[str], what: str, remedy: str) -> str:
     """An expression that breaks off, when Spark plans the query, for types that mean another thing
     in DuckDB. `bad` are conditions over `typeof(…)`, which cost nothing at run time."""
     if not bad:
         return text
-    where = f"{LINE}{_first_place(node)}{LINE}"
-    said = f"line {where}: {what}; {remedy}".replace("\\", "\\\\").replace("'", "\\'")
+    said = f"line {line_of(node)}: {what}; {remedy}".replace("\\", "\\\\").replace("'", "\\'")
     return f"if({' OR '.join(bad)}, raise_error('{said}'), {text})"

@@ -30,6 +30,19 @@ def _placed(node: exp.Expr | None, token: Token) -> exp.Expr | None:
     return node
 
 
+def _rebound(node: exp.Cast) -> exp.Expr:
+    """A literal that has its type first, and then what stands behind it."""
+    behind = literal = node.this
+    while not isinstance(literal, exp.Literal):
+        if not isinstance(literal, exp.Cast | exp.Bracket | exp.Dot):
+            return node
+        literal = literal.this
+    if literal is behind:
+        return node
+    literal.replace(exp.Cast(this=literal.copy(), to=node.args["to"]))
+    return cast("exp.Expr", behind)
+
+
 class _Parser(DuckDBParser):
     """Every call is a name with arguments: what it means is said in `functions`, nowhere else."""
 
@@ -43,6 +56,14 @@ class _Parser(DuckDBParser):
         **DuckDBParser.PLACEHOLDER_PARSERS,
         TokenType.PARAMETER: lambda self: _placed(_PARAMETER(self), self._prev),
     }
+
+    def _parse_type(
+        self, parse_interval: bool = True, fallback_to_identifier: bool = False
+    ) -> exp.Expr | None:
+        """`DATE '2024-01-01'::VARCHAR` is a text: the type before the literal binds first."""
+        is_typed = self._curr is not None and self._curr.token_type in self.TYPE_TOKENS
+        node = super()._parse_type(parse_interval, fallback_to_identifier)
+        return _rebound(node) if is_typed and isinstance(node, exp.Cast) else node
 
 
 class _Syntax(DuckDB):

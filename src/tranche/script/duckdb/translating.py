@@ -27,6 +27,7 @@ from tranche.script.duckdb.pieces import MARK, Refused
 from tranche.script.duckdb.rules import LINE
 from tranche.script.duckdb.statements import statement
 from tranche.script.duckdb.syntax import parse
+from tranche.script.duckdb.temporary import Temporary
 from tranche.script.source import Source
 from tranche.script.tokens import statements
 
@@ -37,9 +38,13 @@ def translated(source: Source, tokens: Sequence[Token]) -> str:
     """The script in Spark SQL, without its comments; what cannot be said in it becomes a fault."""
     text = ""
     line = 1
+    before = Temporary()
     for chunk in statements(tokens):
         try:
-            said = statement(parse(chunk, source.text))
+            tree = parse(chunk, source.text)
+            before.meet(tree)
+            said = statement(tree)
+            before.remember(tree)
         except Refused as refused:
             source.fault(refused.position, refused.what, refused.remedy)
             continue

@@ -72,6 +72,15 @@ def scale_of(type_: str) -> int:
     return int(match[2]) if match else 0
 
 
+def precision_of(type_: str) -> int:
+    """
+    >>> precision_of("decimal(10,2)")
+    10
+    """
+    match = _DECIMAL.fullmatch(type_)
+    return int(match[1]) if match else 0
+
+
 def is_number(type_: str | None) -> bool:
     """Whether it is certainly one; `number` is one of which no more is known."""
     return type_ in (*WHOLE, *FLOATS, "number") or is_decimal(type_)

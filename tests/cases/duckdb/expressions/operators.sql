@@ -131,3 +131,15 @@ n * m * 2
 n * x
 (n + 1) * (m - 1)
 m * m * m
+n::DECIMAL(38,2) + 1
+n::DECIMAL(38,2) - m
+n::DECIMAL(30,8) + m
+n - m + 1 - i
+(n + 1) * (m - 1) - (n + 2)
+n::DECIMAL(38,18) % 2
+n::DECIMAL(30,8) > m
+-n + 1
+'-8437351833815845.31'::DECIMAL(18,2) / 3
+n::DECIMAL(38,4) / 7
+100 / n::DECIMAL(30,6)
+n::DECIMAL(38,2) / 0

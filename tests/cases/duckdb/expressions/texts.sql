@@ -126,3 +126,40 @@ character_length(u)
 string_to_array('a,b', ',')
 str_split_regex('a1b', '[0-9]')
 regexp_split_to_array('a1b22c', '[0-9]+')
+regexp_replace('x\ay', '\\(a)', '-')
+regexp_replace('a(b', '[(]', '-')
+regexp_replace('a(b)c', '[(](b)', '<\1>')
+regexp_replace('baaac', 'a+', '-', 'g')
+regexp_replace('abc', '^', '-', 'g')
+regexp_replace(' a b ', '^\s+|\s+$', '', 'g')
+regexp_replace('abcdefgh', '(a)(b)(c)(d)(e)(f)', '9\6')
+regexp_replace('TITLE item', 'it', '-', 'gi')
+regexp_extract_all('foo=1,bar=2', '(foo|bar)=([0-9]+)', 1)
+regexp_extract_all('foo=1,bar=2', '(foo|bar)=([0-9]+)', 2)
+regexp_matches('ı', 'i', 'i')
+regexp_matches('İ', '[a-z]', 'i')
+regexp_matches('ı', '[^a-z]', 'i')
+regexp_matches('ı', '\w', 'i')
+regexp_matches('ſ', '\w', 'i')
+regexp_matches('ſt', '\bt', 'i')
+regexp_matches('i', 'ı', 'i')
+regexp_matches('İi', 'İ+I+', 'i')
+regexp_matches('K', 'k', 'i')
+regexp_matches('É', '[à-ÿ]', 'i')
+trim('  x　')
+ltrim('  x ') || '|'
+rtrim('x  ') || '|'
+trim('​x᠎')
+'İSTANBUL' ILIKE 'istanbul'
+'ΟΔΟΣ' ILIKE '%οσ'
+'straße' ILIKE 'STRASSE'
+'a\b' ILIKE 'A\B'
+s NOT ILIKE '%O%'
+s ILIKE u
+'K' ILIKE 'k'
+'ς' ILIKE 'Σ'
+regexp_matches('STRAẞE', 'straße', 'i')
+regexp_matches('ẞ', '[à-ÿ]', 'i')
+regexp_matches('ẞ', '[^à-ÿ]', 'i')
+regexp_matches('ß', 'ẞ', 'i')
+regexp_matches('ẞ', '[a-z]', 'i')

@@ -108,3 +108,7 @@ GROUP BY
     coalesce(region, 'none'), round(amount, 1)
 ORDER BY
     1, 2;
+
+SELECT sum(n) / count(*) AS a, sum(m) / sum(i) AS b FROM v WHERE id <> 5;
+
+SELECT n / 7 AS a, count(*) AS c FROM v GROUP BY n / 7;

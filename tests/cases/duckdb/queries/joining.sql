@@ -63,3 +63,29 @@ SELECT * FROM monthly UNPIVOT (amount FOR month IN (jan, feb, mar));
 PIVOT orders ON region IN ('eu', 'us') USING sum(qty) GROUP BY customer;
 
 SELECT * FROM (SELECT customer, region, qty FROM orders) PIVOT (sum(qty) FOR region IN ('eu', 'us'));
+
+PIVOT orders ON region IN ('eu', 'us') USING count(qty) GROUP BY customer;
+
+PIVOT orders ON qty IN (1, 2) USING count(id) GROUP BY customer, region;
+
+SELECT d FROM generate_series(DATE '2024-01-28', DATE '2024-05-31', INTERVAL 1 MONTH) AS t(d);
+
+SELECT d FROM generate_series((SELECT min(d) FROM v), DATE '2024-05-31', INTERVAL 10 YEAR) AS t(d);
+
+SELECT d FROM generate_series(TIMESTAMP '2024-06-01', TIMESTAMP '2024-05-31', INTERVAL 1 DAY) AS t(d);
+
+SELECT d FROM range(TIMESTAMP '2024-06-01', TIMESTAMP '2024-05-31', INTERVAL '-12 hours') AS t(d);
+
+SELECT d FROM range(TIMESTAMP '2024-05-01', TIMESTAMP '2024-05-31', INTERVAL '-12 hours') AS t(d);
+
+SELECT d FROM range(TIMESTAMPTZ '2024-06-01 00:00:00+00', TIMESTAMPTZ '2024-06-02 00:00:00+00', INTERVAL 12 HOUR) AS t(d);
+
+SELECT d FROM generate_series(TIMESTAMP '2024-06-01', NULL::TIMESTAMP, INTERVAL 1 DAY) AS t(d);
+
+SELECT i FROM range(5, 1) AS t(i);
+
+SELECT i FROM generate_series(1, 5, -1) AS t(i);
+
+SELECT x, row_number() OVER (ORDER BY x) AS r FROM (SELECT unnest(l) AS x FROM lists WHERE id = 1);
+
+SELECT region, unnest(list(qty ORDER BY id)) AS x, count(*) AS c FROM orders GROUP BY region;

@@ -105,3 +105,15 @@ SELECT 'x' AS a UNION ALL SELECT customer FROM orders;
 SELECT id, amount FROM orders WHERE amount = (SELECT max(o.amount) FROM orders o WHERE o.region = orders.region);
 
 SELECT t.id, u.x FROM lists t LEFT JOIN unnest(t.l) AS u(x) ON true;
+
+SELECT DISTINCT ON (email) lower(email) AS email, id FROM (VALUES ('A@x', 1), ('a@x', 2)) AS users(email, id) ORDER BY email, id DESC;
+
+SELECT DISTINCT ON (m, k) lower(email) AS m, id % 2 AS k, email FROM (VALUES ('A@x', 1), ('a@x', 3)) AS users(email, id) ORDER BY m, k, email DESC;
+
+SELECT DISTINCT ON (users.email) lower(email) AS email, id FROM (VALUES ('A@x', 1), ('a@x', 2)) AS users(email, id) ORDER BY email, id;
+
+WITH t AS (SELECT * REPLACE (amount * 2 AS amount) FROM orders) SELECT id, amount FROM t UNION ALL SELECT id, amount FROM orders;
+
+SELECT * REPLACE (-id AS id) FROM orders ORDER BY id LIMIT 1;
+
+SELECT * REPLACE (-id AS id) FROM (SELECT id, qty FROM orders UNION ALL SELECT id, qty FROM orders);

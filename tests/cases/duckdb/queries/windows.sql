@@ -30,3 +30,12 @@ SELECT id, amount - lag(amount) OVER (ORDER BY id) AS change FROM orders;
 
 SELECT id, list(qty) OVER (ORDER BY id) AS a FROM orders;
 
+SELECT id, row_number() OVER (ORDER BY id) AS rn FROM (VALUES (1, 5), (2, 1), (3, 5)) AS t(id, rn) QUALIFY rn = 1;
+
+SELECT id, row_number() OVER (ORDER BY id) AS k FROM orders QUALIFY k IN (SELECT k FROM (VALUES (2), (3)) AS w(k));
+
+SELECT id, row_number() OVER (ORDER BY id) AS k FROM orders QUALIFY id IN (SELECT k FROM (VALUES (2), (3)) AS w(k)) AND k < 3;
+
+SELECT customer, count(*) AS c, rank() OVER (ORDER BY count(*) DESC) AS r FROM orders GROUP BY customer QUALIFY r = 1 AND c > 1;
+
+SELECT id, qty * 2 AS qty FROM orders QUALIFY row_number() OVER (ORDER BY qty DESC) = 1 AND qty < 10;
