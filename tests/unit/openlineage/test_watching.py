@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -143,6 +144,9 @@ class TestTrouble:
         assert status == "succeeded"
         assert took < 2.5
         said = [record.getMessage() for record in caplog.records if "tranche" in record.name]
+        # A client of the test before, which nobody waited for, may be told only now that it is over.
+        ports = re.findall(r"127\.0\.0\.1:(\d+)", toml)
+        said = [text for text in said if "port=" not in text or f"port={ports[0]}" in text]
         assert why in said[0]
         assert said[-1].endswith("could not be sent")
         assert len(said) <= 2
