@@ -36,7 +36,7 @@ from tranche.model.run import Attempt
 from tranche.model.strategy import PARTITION_COLUMN, Append, Merge, Replace
 
 LAKES = ("ducklake",)
-KEYS = ("2026-05-01", "null", "a/b é%", "it's　so")
+KEYS = ("2026-05-01", "null", "a/b é%", "it's")
 _NUMBERS = count()
 TYPES = {
     "n": "INTEGER",
