@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from tranche.errors import CommitLost
+from tranche.errors import CommitLost, EngineError
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
@@ -25,10 +27,12 @@ from tranche.lakes.ducklake.layout import transformed
 from tranche.lakes.ducklake.staging import Staging
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.ducklake.types import spark_type
+from tranche.lakes.target import Target
 from tranche.model.asset import LakeTable
 from tranche.model.layout import SetLayout, Transform
 from tranche.model.project import Lake, Project
 from tranche.model.run import Attempt
+from tranche.model.strategy import Append
 from tranche.planning.given import rollback_plan
 from tranche.ports import Upkeep
 from tranche.run.runner import run_plan
@@ -69,6 +73,13 @@ def client(bench: Bench) -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
+def attempt_of(id_: str) -> Attempt:
+    return Attempt(
+        id=id_, run=f"run-{id_}", position=0, number=1, status="running",
+        started_at=datetime.now(UTC),
+    )  # fmt: skip
+
+
 def put(bench: Bench, rows: str, day: int = 1, how: str = "", more: str = "") -> Any:
     text = DAILY.format(rows=rows, how=how, more=more)
     step, _ = bench.ran(text, partition=f"2026-05-{day:02}")
@@ -78,6 +89,12 @@ def put(bench: Bench, rows: str, day: int = 1, how: str = "", more: str = "") ->
 def table(bench: Bench, name: str = "t") -> DuckLakeTable:
     address = LakeTable("ducklake", name, bench.schema)
     return DuckLakeTable(bench.engine.session(), address, lake_of(bench))
+
+
+def write_files(bench: Bench, duck: duckdb.DuckDBPyConnection) -> None:
+    """Also of few rows, which would stay in the catalog otherwise."""
+    where = f"schema => '{bench.schema}', table_name => 't'"
+    duck.execute(f"CALL l.set_option('data_inlining_row_limit', 0, {where})")
 
 
 def files(bench: Bench) -> set[str]:
@@ -387,6 +404,23 @@ def test_folders_are_not_used_where_the_lake_wants_none(bench: Bench) -> None:
         assert re.search(r"Total Files Read: 1\b", str(plan))
 
 
+def test_a_layout_without_folders(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute(f"CALL l.set_option('hive_file_pattern', false, schema => '{bench.schema}')")
+        duck.execute("CREATE TABLE t (id INTEGER, name VARCHAR, _tranche_partition VARCHAR)")
+        duck.execute("ALTER TABLE t SET PARTITIONED BY (_tranche_partition, name)")
+        write_files(bench, duck)
+        duck.execute("INSERT INTO t VALUES (1, 'a', '2026-05-01')")
+    for how, rows in ((" append", "(2, 'a'), (3, 'b')"), (" key=id", "(3, 'a'), (4, 'b')")):
+        done = put(bench, rows, how=how)
+        assert done.status == "succeeded", done.error
+    with client(bench) as duck:
+        duck.execute(f"CALL ducklake_merge_adjacent_files('l', 't', schema => '{bench.schema}')")
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+    assert found == [(1, "a"), (2, "a"), (3, "a"), (4, "b")]
+    assert sorted(tuple(r.values()) for r in bench.sql("SELECT id, name FROM @t")) == found
+
+
 def test_a_table_keeps_its_own_column_of_the_key(bench: Bench) -> None:
     with client(bench) as duck:
         duck.execute("CREATE TABLE t (id INTEGER, name VARCHAR, _wm_partition VARCHAR)")
@@ -469,6 +503,27 @@ def test_upkeep(bench: Bench) -> None:
         assert duck.execute("SELECT count(*) FROM t").fetchone() == (3,)
     assert put(bench, "(9, 'a')", how=" append").status == "succeeded"
     assert len(bench.sql("SELECT id FROM @t")) == 4
+
+
+def test_upkeep_of_files_that_others_put_elsewhere(bench: Bench) -> None:
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, p VARCHAR)")
+        duck.execute("ALTER TABLE t SET PARTITIONED BY (p)")
+        write_files(bench, duck)
+        duck.execute("INSERT INTO t VALUES (1, 'New York')")
+        folder = Path(lake_of(bench).warehouse) / bench.schema / "t" / "p=New York"
+        folder.mkdir()
+        duck.execute(f"COPY (SELECT 2 AS id) TO '{folder}/x.parquet'")
+        duck.execute(
+            f"CALL ducklake_add_data_files('l', 't', '{folder}/x.parquet',"
+            f" schema => '{bench.schema}', hive_partitioning => true)"
+        )
+    at = datetime.now(UTC) + timedelta(minutes=1)
+    upkeep = Upkeep(before=at, needed=frozenset(), running=frozenset(), left_before=at)
+    with pytest.raises(EngineError, match="rows of one value in files of several folders"):
+        bench.engine.maintain(LakeTable("ducklake", "t", bench.schema), upkeep)
+    found = sorted(row["id"] for row in bench.sql("SELECT id FROM @t WHERE p = 'New York'"))
+    assert found == [1, 2]
 
 
 SPACES = "東　京\u00a0x"
@@ -629,3 +684,74 @@ def test_what_attempts_left_that_noted_nothing_goes(bench: Bench) -> None:
     soon = at + timedelta(minutes=1)
     (done,) = bench.engine.maintain(table(bench).address, replace(upkeep, left_before=soon))
     assert not left.exists() and done.orphans >= 1
+
+
+FOLDERS = {
+    "VARCHAR": ["plain", "New York", "it's　so", "a/b é%", "東京", "null", "NULL", "", None,
+                "__HIVE_DEFAULT_PARTITION__", "~!@#$&*()+,;?[]{}|^`\"\\<>=:", "\u00a0\u2028😀\u0085x"],
+    "INTEGER": [-5, 0, None],
+    "BOOLEAN": [True, False, None],
+    "DATE": [date(2024, 2, 29), date(1, 1, 1), None],
+    "DECIMAL(10,2)": [Decimal("1.50"), Decimal("0.00"), Decimal("-12345678.90"), None],
+    "DECIMAL(38,10)": [Decimal("0"), Decimal("1e-10"), Decimal("-7.5")],
+    "DOUBLE": [1.0, 1e20, -0.5, None],
+    "TIMESTAMP": [datetime(2024, 1, 1), datetime(2024, 1, 1, 0, 0, 0, 500000)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["p", "p é/=q"])
+@pytest.mark.parametrize("type_", FOLDERS)
+def test_duckdb_compacts_what_both_have_written(bench: Bench, type_: str, column: str) -> None:
+    """Rows of one value are in folders that are called the same, whoever wrote them."""
+    values = FOLDERS[type_]
+    own = table(bench)
+    assert own.version() is None
+    with client(bench) as duck:
+        duck.execute(f'CREATE TABLE t (id INTEGER, "{column}" {type_})')
+        duck.execute(f'ALTER TABLE t SET PARTITIONED BY ("{column}")')
+        write_files(bench, duck)
+        for value in values:
+            duck.execute("INSERT INTO t VALUES (1, ?)", [value])
+        facts = own.facts()
+        assert facts is not None
+        rows = [(number, value) for number in (2, 3) for value in values]
+        target = Target(table=own.address, strategy=Append(), sliced=False, policy="fail", keys=())
+        for number in (2, 3):
+            commit = Commit(attempt_of(f"a{number}"))
+            frame = own.session.createDataFrame(
+                [row for row in rows if row[0] == number], facts.columns
+            )
+            with own.staging(commit, facts):
+                own.append(frame.coalesce(1), target)
+            assert own.pick(own.staged(commit).id) is not None
+        expected = Counter([(1, value) for value in values] + rows)
+        assert Counter(duck.execute("SELECT * FROM t").fetchall()) == expected
+        assert Counter(map(tuple, own.rows().collect())) == expected
+        duck.execute(f"CALL ducklake_merge_adjacent_files('l', 't', schema => '{bench.schema}')")
+        assert Counter(duck.execute("SELECT * FROM t").fetchall()) == expected
+        (left,) = duck.execute(
+            f"SELECT count(*) FROM ducklake_list_files('l', 't', schema => '{bench.schema}')"
+        ).fetchone() or (0,)
+        assert left == len(values)
+    assert Counter(map(tuple, own.rows().collect())) == expected
+
+
+def test_a_slice_with_signs_beyond_ascii_reads_its_own_files(bench: Bench) -> None:
+    keys = ("東京", "it's　so", "plain")
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, _tranche_partition VARCHAR)")
+        duck.execute("ALTER TABLE t SET PARTITIONED BY (_tranche_partition)")
+        write_files(bench, duck)
+        for number, key in enumerate(keys):
+            duck.execute("INSERT INTO t VALUES (?, ?)", [number, key])
+        written = duck.execute("SELECT _tranche_partition, filename FROM t").fetchall()
+    for number, key in enumerate(keys):
+        kept = {}
+        for other, name in written:
+            if other != key:
+                kept[name] = Path(name).read_bytes()
+                Path(name).write_bytes(b"whoever opens this fails")
+        one = table(bench).rows().where(F.col("_tranche_partition") == key)
+        assert [row.id for row in one.collect()] == [number]
+        for name, content in kept.items():
+            Path(name).write_bytes(content)

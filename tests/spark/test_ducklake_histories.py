@@ -36,7 +36,7 @@ from tranche.model.run import Attempt
 from tranche.model.strategy import PARTITION_COLUMN, Append, Merge, Replace
 
 LAKES = ("ducklake",)
-KEYS = ("2026-05-01", "null", "a/b é%", "it's")
+KEYS = ("2026-05-01", "null", "a/b é%", "it's　so")
 _NUMBERS = count()
 TYPES = {
     "n": "INTEGER",
@@ -364,7 +364,9 @@ def place(
         # Not below the folder of pytest, which its user alone may enter, and a server is another's.
         server = get_server(tempfile.mkdtemp(prefix="tranche-lake-"), cleanup_mode="stop")
         database = f"postgres:{server.get_uri()}"
-    lake = Lake(name="l", format="ducklake", warehouse=str(folder / "data ü%20"), database=database)
+    lake = Lake(
+        name="l", format="ducklake", warehouse=str(folder / "data ü%20　x"), database=database
+    )
     # It makes the lake, with what only Tranche sets.
     DuckLakeTable(None, LakeTable("l", "x"), lake).version()  # type: ignore[arg-type]
     extension = "sqlite_scanner" if server is None else "postgres_scanner"

@@ -11,7 +11,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
+    BooleanType,
     DataType,
+    DateType,
+    DecimalType,
+    IntegralType,
+    StringType,
     StructType,
     TimestampType,
 )
@@ -20,12 +25,16 @@ from tranche.errors import ColumnsRejected
 from tranche.lakes.ducklake.duck import identifier
 from tranche.lakes.ducklake.metadata import Version
 from tranche.lakes.ducklake.murmur import bucket
-from tranche.lakes.ducklake.paths import clashes
+from tranche.lakes.ducklake.paths import clashes, value_of
 from tranche.model.layout import TIMES, Transform, TransformName
 from tranche.script.binding import quoted_name
 
 _BUCKET = re.compile(r"bucket\((\d+)\)")
 _DAY, _HOUR = 86_400_000_000, 3_600_000_000
+_PLAIN_NAME = re.compile("[A-Za-z0-9_.~-]+")
+_PLAIN_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TOLD = (StringType, IntegralType, BooleanType, DateType, DecimalType)
+"""What Spark and DuckDB write alike as text, but for some values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +139,49 @@ def parts_of(layout: Sequence[Transform], *, in_path: bool = True) -> tuple[Part
     return tuple(found)
 
 
-def is_registrable(layout: Sequence[Transform]) -> bool:
+def is_registrable(layout: Sequence[Transform], columns: StructType) -> bool:
     """Whether files of others can be registered under a layout.
 
     DuckDB knows the values of their folders by columns, and of two fields of one column it takes
-    one for the other. Such tables get their rows from DuckDB's own INSERT.
+    one for the other. It finds no folder whose name it spells otherwise than the column's, and
+    compacts only files whose folders it would call the same. Tables of other layouts get their
+    rows from DuckDB's own INSERT.
 
-    >>> is_registrable([Transform("year", "at"), Transform("month", "at")])
+    >>> at = StructType().add("at", TimestampType()).add("a b", StringType())
+    >>> is_registrable([Transform("year", "at"), Transform("month", "at")], at)
+    False
+    >>> is_registrable([Transform("day", "at")], at), is_registrable([Transform("day", "a b")], at)
+    (True, True)
+    >>> is_registrable([Transform("identity", "a b")], at)
     False
     """
+    types = {field.name.lower(): field.dataType for field in columns.fields}
     used = [transform.column.lower() for transform in layout]
-    return len(set(used)) == len(used)
+    return len(set(used)) == len(used) and all(
+        _PLAIN_NAME.fullmatch(part.name)
+        and (part.transform.name != "identity" or isinstance(types.get(part.column.lower()), _TOLD))
+        for part in parts_of(layout)
+    )
+
+
+def is_told(value: str | None, type_: DataType) -> bool:
+    """Whether DuckDB names a folder after this value as Spark writes it, and reads it from there.
+
+    >>> is_told("a/b", StringType()), is_told(None, StringType()), is_told("null", StringType())
+    (True, True, False)
+    >>> is_told("0E-10", DecimalType(38, 10)), is_told("+10000-01-01", DateType())
+    (False, False)
+    """
+    match type_:
+        case _ if value is None:
+            return True
+        case StringType():
+            return value_of(value) is not None
+        case DecimalType():
+            return "E" not in value
+        case DateType():
+            return _PLAIN_DATE.fullmatch(value) is not None
+    return True
 
 
 def transformed(transform: Transform, type_: DataType) -> Column:

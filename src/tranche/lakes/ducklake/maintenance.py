@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from tranche.errors import EngineError
 from tranche.lakes.ducklake.catalog import LAKE, META
 from tranche.lakes.ducklake.commits import told_of
 from tranche.lakes.ducklake.metadata import contents
@@ -14,18 +15,22 @@ from tranche.ports import Maintained, Upkeep
 if TYPE_CHECKING:
     from tranche.lakes.ducklake.table import DuckLakeTable
 
+_OTHER_FOLDERS = "Files have different hive partition path"
+
 
 def maintained(table: DuckLakeTable, upkeep: Upkeep) -> Maintained:
     """Few files of many small ones, and nothing that nobody needs any more."""
     before = _size(table)
     left = _forget_ended(table, upkeep)
-    compacted, into = _compact(table)
+    compacted, into, unfit = _compact(table)
     expired = _expire(table, upkeep)
     # Files that went out of use a while ago; readers may still be at others.
     removed = table.catalog.rows(
         f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => CAST(? AS TIMESTAMPTZ))",
         (upkeep.left_before.astimezone(UTC).isoformat(),),
     )
+    if unfit is not None:
+        raise unfit
     return Maintained(
         table=table.address,
         compacted=compacted,
@@ -37,15 +42,27 @@ def maintained(table: DuckLakeTable, upkeep: Upkeep) -> Maintained:
     )
 
 
-def _compact(table: DuckLakeTable) -> tuple[int, int]:
-    """How many files were made into how many."""
-    found = []
+def _compact(table: DuckLakeTable) -> tuple[int, int, EngineError | None]:
+    """How many files were made into how many, and why no more of them were."""
+    found: list[tuple[int, int]] = []
+    unfit = None
     for function in ("ducklake_rewrite_data_files", "ducklake_merge_adjacent_files"):
-        with table.catalog.using():
-            found += table.catalog.asked(
+        try:
+            made = table.catalog.rows(
                 f"CALL {function}('{LAKE}', ?, schema => ?)", (table.address.table, table.schema)
             )
-    return sum(int(row[2]) for row in found), sum(int(row[3]) for row in found)
+        except EngineError as error:
+            if _OTHER_FOLDERS not in error.what:
+                raise
+            unfit = EngineError(
+                f"{table.address} has rows of one value in files of several folders, which this"
+                " DuckDB does not compact: files were registered that lie elsewhere than it puts"
+                " its own",
+                f"tranche backfill {table.address} writes slices anew; then maintain it again",
+            )
+            continue
+        found += [(int(row[2]), int(row[3])) for row in made]
+    return sum(before for before, _ in found), sum(after for _, after in found), unfit
 
 
 def _expire(table: DuckLakeTable, upkeep: Upkeep) -> int:

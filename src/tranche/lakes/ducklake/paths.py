@@ -5,37 +5,27 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Literal
 from urllib.parse import quote, unquote
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _SEGMENT = re.compile(r"([^/=]+)=([^/]*)")
-_KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,;@+~ !()")
-_LEGAL = _KEPT - {" "} | frozenset("$&'*:=/")
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+_LEGAL = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,;@+~!()$&'*:=/"
+)
 """What Java leaves as it is in the path of an address; besides, what is neither ASCII nor a space
 or a control character."""
 _SPACES = ("Zs", "Zl", "Zp", "Cc")
 
 
 def folder_name(column: str, value: str | None) -> str:
-    """The name of a folder, of which DuckDB and Spark make the same value.
+    """The name of a folder as DuckDB spells it: it compacts only files whose folders are alike.
 
-    >>> folder_name("p", "a/b"), folder_name("p", None), folder_name("p", "null")
-    ('p=a%2Fb', 'p=__HIVE_DEFAULT_PARTITION__', 'p=%6Eull')
+    >>> folder_name("p", "a/b c"), folder_name("p", None), folder_name("p", "東")
+    ('p=a%2Fb%20c', 'p=__HIVE_DEFAULT_PARTITION__', 'p=%E6%9D%B1')
     """
-    if value is None:
-        return f"{encoded(column)}={NULL_FOLDER}"
-    text = encoded(value)
-    if value.lower() == "null" or value == NULL_FOLDER:
-        # Either would be taken for NULL as it is.
-        text = f"%{ord(text[0]):02X}{text[1:]}"
-    return f"{encoded(column)}={text}"
-
-
-def encoded(text: str) -> str:
-    """What is beyond ASCII stays: Spark decodes byte by byte."""
-    return "".join(
-        sign if sign in _KEPT or ord(sign) > 127 else f"%{ord(sign):02X}" for sign in text
-    )
+    return f"{quote(column, safe='')}={NULL_FOLDER if value is None else quote(value, safe='')}"
 
 
 def segments(path: str) -> tuple[tuple[str, str], ...]:
@@ -55,16 +45,22 @@ def value_of(written: str) -> str | None:
     return unquote(written)
 
 
-def reads_alike(written: str) -> bool:
-    """Whether Spark reads the same from the name of a folder as DuckDB does.
+Spelling = Literal["plain", "bytes"]
+"""How Spark reads a folder: as it is meant, or each byte of UTF-8 as a sign of its own."""
 
-    >>> reads_alike("a%2Fb"), reads_alike("%C3%A9"), reads_alike(""), reads_alike("NULL")
-    (True, False, False, False)
+
+def spelling(written: str) -> Spelling | None:
+    """How Spark reads what DuckDB reads from the name of a folder; None if not at all.
+
+    >>> spelling("a%2Fb"), spelling("%C3%A9"), spelling("é%C3%A9"), spelling(""), spelling("NULL")
+    ('plain', 'bytes', None, None, None)
     """
     if not written or written.lower() == "null":
-        return False
-    spark = re.sub("%([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), written)
-    return spark == unquote(written)
+        return None
+    spark, meant = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), written), unquote(written)
+    if spark == meant:
+        return "plain"
+    return "bytes" if written.isascii() and spark.encode("latin-1") == meant.encode() else None
 
 
 def address(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -79,8 +80,10 @@ class Publishing:
     ) -> None:
         version = self._version()
         layout = stated_layout(version)
-        parts = self._parts(layout, sliced=target.sliced)
-        files, place = self._written(rows, version.schema, target, parts, commit, version)
+        inserts = self._inserts(layout, version.schema)
+        files, place = self._written(
+            rows, version.schema, target, layout, commit, version, inserts=inserts
+        )
         self._note(
             commit,
             kind=kind,
@@ -89,7 +92,6 @@ class Publishing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
-            inserts=not is_registrable(layout),
         )
 
     def stage_merge(self, merged: Merged, commit: Commit, based_on: int | None, seen: int) -> None:
@@ -99,7 +101,8 @@ class Publishing:
         layout = stated_layout(version)
         sliced = version.column(self.table.key_column) is not None
         changed, inserted = merged.counts()
-        parts = self._parts(layout, sliced=sliced)
+        inserts = self._inserts(layout, version.schema)
+        parts = self._parts(layout, sliced=sliced, inserts=inserts)
         files: tuple[StagedFile, ...] = ()
         place = self.waiting.place(commit.attempt.id, self.waiting.next_number(commit.attempt.id))
         gone = Path(f"{place}-gone")
@@ -107,7 +110,9 @@ class Publishing:
             physical = self.table.physical(merged.rows)
             rows = self._fitting(physical, version.schema, version)
             column = self.table.key_column if sliced else None
-            files = self.waiting.write(rows, place, parts, slice_column=column, spread=True)
+            files = self.waiting.write(
+                rows, place, parts, slice_column=column, spread=True, inserted=inserts
+            )
             self._previews[commit.attempt.id] = reader(
                 self.table.session, place, parts, {}, version.schema
             )
@@ -120,7 +125,6 @@ class Publishing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
-            inserts=not is_registrable(layout),
             positions=str(gone) if changed > inserted else None,
             changed=changed,
             inserted=inserted,
@@ -194,11 +198,12 @@ class Publishing:
         definitions = ", ".join(
             f"{identifier(f.name)} {duck_type(f.dataType, f.name)}" for f in rows.schema.fields
         )
-        inserts = not is_registrable(whole) or not is_foreseen(
+        inserts = self._inserts(whole, rows.schema) or not is_foreseen(
             self.catalog, self.table.schema, self.table.address.table
         )
-        parts = self._parts(() if inserts else whole, sliced=target.sliced)
-        files, place = self._written(rows, rows.schema, target, parts, commit, None)
+        files, place = self._written(
+            rows, rows.schema, target, whole, commit, None, inserts=inserts
+        )
         entry = self._note(
             commit,
             kind="replace",
@@ -207,7 +212,6 @@ class Publishing:
             based_on=None,
             files=files,
             layout=canonical(whole),
-            inserts=inserts,
         )
 
         def seen(base: int) -> str:
@@ -265,8 +269,8 @@ class Publishing:
 
         The snapshot may have expired, and with it what it said of itself.
         """
-        names = [os.path.basename(file.name) for file in entry.files]
-        if not names or entry.inserts:
+        names = [os.path.basename(file.name) for file in entry.files if not file.inserted]
+        if not names:
             return None
         (found,) = self.catalog.rows(
             f"SELECT min(begin_snapshot) FROM {META}.ducklake_data_file"
@@ -284,9 +288,19 @@ class Publishing:
         check_writable(version, self.table.address)
         return version
 
-    def _parts(self, layout: Sequence[Transform], *, sliced: bool) -> tuple[Part, ...]:
+    def _inserts(self, layout: Sequence[Transform], columns: StructType) -> bool:
+        """Whether DuckDB must put the rows into files itself."""
+        if not layout:
+            return False
+        return not is_registrable(layout, columns) or not wants_folders(
+            self.catalog, self.table.schema, self.table.address.table
+        )
+
+    def _parts(
+        self, layout: Sequence[Transform], *, sliced: bool, inserts: bool
+    ) -> tuple[Part, ...]:
         # What DuckDB inserts itself, it divides itself.
-        parts = parts_of(layout) if is_registrable(layout) else ()
+        parts = () if inserts else parts_of(layout)
         if sliced and not any(p.column == self.table.key_column for p in parts):
             # Each file has rows of one slice, also where the table has no layout.
             slice_ = Transform("identity", self.table.key_column)
@@ -298,9 +312,11 @@ class Publishing:
         rows: DataFrame,
         schema: StructType,
         target: Target,
-        parts: Sequence[Part],
+        layout: Sequence[Transform],
         commit: Commit,
         version: Version | None,
+        *,
+        inserts: bool,
     ) -> tuple[tuple[StagedFile, ...], Path]:
         column = self.table.key_column if target.sliced else None
         key = target.partition if target.sliced and not target.ranged else None
@@ -309,6 +325,7 @@ class Publishing:
             if "\0" in each:
                 raise KeyRejected("a key has a NUL in it", "use another key")
         place = self.waiting.place(commit.attempt.id, self.waiting.next_number(commit.attempt.id))
+        parts = self._parts(layout, sliced=target.sliced, inserts=inserts)
         fitting = self._fitting(self.table.physical(rows), schema, version)
         split = len(parts) > (1 if target.sliced else 0)
         files = self.waiting.write(
@@ -318,6 +335,7 @@ class Publishing:
             slice_column=column,
             key=key,
             spread=split or (target.sliced and target.ranged),
+            inserted=inserts,
         )
         fixed = {} if column is None or key is None else {column: key}
         self._previews[commit.attempt.id] = reader(self.table.session, place, parts, fixed, schema)
@@ -442,16 +460,21 @@ class Publishing:
                 )
 
     def _register(self, entry: Entry, version: Version | None, folder: str | None = None) -> None:
-        if not entry.files:
-            return
-        if entry.inserts:
+        inserted: dict[tuple[tuple[str, str | None], ...], list[str]] = defaultdict(list)
+        for file in entry.files:
+            if file.inserted:
+                inserted[file.absent].append(file.path)
+        for absent, files in inserted.items():
+            added = "".join(f", ? AS {identifier(column)}" for column, _ in absent)
             self.catalog.asked(
-                f"INSERT INTO {self.name} SELECT * FROM read_parquet(?, hive_partitioning => false)",
-                ([file.path for file in entry.files],),
+                f"INSERT INTO {self.name} BY NAME SELECT *{added}"
+                " FROM read_parquet(?, hive_partitioning => false)",
+                (*(value for _, value in absent), files),
             )
-            return
         root = folder if folder is not None else os.path.abspath(version.name if version else "")
         paths = self.waiting.show(entry, root)
+        if not paths:
+            return
         self.catalog.asked(
             f"CALL ducklake_add_data_files('{LAKE}', ?, ?, schema => ?, hive_partitioning => ?,"
             " allow_missing => true)",

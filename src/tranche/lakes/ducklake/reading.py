@@ -39,7 +39,7 @@ from tranche.lakes.ducklake.metadata import (
     Version,
     check_located,
 )
-from tranche.lakes.ducklake.paths import address, below, reads_alike, segments, value_of
+from tranche.lakes.ducklake.paths import NULL_FOLDER, address, below, segments, spelling, value_of
 from tranche.script.binding import escaped_path, quoted_name
 
 FILE, POSITION = "_tranche_file", "_tranche_position"
@@ -57,6 +57,8 @@ class _Kind:
     mapping: int | None
     folders: tuple[str, ...]
     """The columns whose values Spark takes from the names of folders."""
+    in_bytes: bool
+    """Whether it takes each byte of UTF-8 in these for a sign of its own."""
     values: tuple[tuple[str, str | None], ...]
     """Those whose values are given here, since Spark would read them otherwise."""
     later: tuple[int, ...]
@@ -88,33 +90,38 @@ def read(
 
 
 def _kind(found: Contents, file: DataFile, deleted: set[int]) -> _Kind:
-    folders, values = _told(found, file)
+    folders, in_bytes, values = _told(found, file)
     later = tuple(number for number, having in found.having.items() if file.id not in having)
     gone = bool(file.deletes) or file.id in deleted
-    return _Kind(file.mapping, folders, values, later, gone, file.partial)
+    return _Kind(file.mapping, folders, in_bytes, values, later, gone, file.partial)
 
 
 def _told(
     found: Contents, file: DataFile
-) -> tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]:
-    """Which columns the names of a file's folders tell, for Spark or for us."""
+) -> tuple[tuple[str, ...], bool, tuple[tuple[str, str | None], ...]]:
+    """Which columns the names of a file's folders tell, for Spark (in bytes?), or for us."""
     mapped = found.mappings.get(file.mapping, ()) if file.mapping is not None else ()
     needed = {each.source.lower() for each in mapped if each.in_path}
     written = segments(file.path[len(os.path.abspath(found.version.name)) :])
     inside = below(file.path, os.path.abspath(found.version.name))
     names = [name.lower() for name, _ in written]
-    plain = (
+    spellings = {spelling(text) for _, text in written}
+    in_bytes = "bytes" in spellings
+    for_spark = (
         inside
         and bool(written)
         and len(set(names)) == len(names)
-        and all(reads_alike(text) for _, text in written)
+        and None not in spellings
+        and (not in_bytes or all(text.isascii() for _, text in written))
+        # A text may be called so too, which stands in the file itself.
+        and (needed or all(text != NULL_FOLDER for _, text in written))
         and needed <= set(names)
         and _fits(found, file, written, needed)
     )
-    if plain:
-        return tuple(name for name, _ in written), ()
+    if for_spark:
+        return tuple(name for name, _ in written), in_bytes, ()
     if not needed:
-        return (), ()
+        return (), False, ()
     every = {name.lower(): text for name, text in segments(file.path)}
     missing = [name for name in needed if name not in every]
     if missing:
@@ -122,7 +129,7 @@ def _told(
             f"{file.name} has {missing[0]} in the name of no folder, where the catalog has it",
             "register the file again where it was",
         )
-    return (), tuple((name, value_of(every[name])) for name in sorted(needed))
+    return (), False, tuple((name, value_of(every[name])) for name in sorted(needed))
 
 
 def _fits(
@@ -219,7 +226,10 @@ def _physical(found: Contents, kind: _Kind) -> tuple[list[StructField], list[Col
             continue
         source = given.source if given is not None else column.name
         if source.lower() in told and (given is None or given.in_path):
-            columns.append(F.col(quoted_name(told[source.lower()])).cast(column.spark))
+            text = F.col(quoted_name(told[source.lower()]))
+            if kind.in_bytes:
+                text = F.decode(F.encode(text, "ISO-8859-1"), "UTF-8")
+            columns.append(text.cast(column.spark))
             continue
         if column.id in kind.later:
             columns.append(_default(column))

@@ -12,18 +12,19 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import DataType, DateType, StringType, StructField, StructType
 
 from tranche.errors import EngineError, KeyRejected
 from tranche.lakes.ducklake.catalog import Catalog
-from tranche.lakes.ducklake.layout import Part
+from tranche.lakes.ducklake.layout import Part, is_told
 from tranche.lakes.ducklake.paths import NULL_FOLDER, folder_name
 from tranche.model.partitioning_text import shown
 from tranche.script.binding import escaped_path, quoted_name
@@ -45,6 +46,10 @@ class StagedFile:
     size: int
     key: str | None = None
     """The slice whose rows it has, if the table has slices."""
+    inserted: bool = False
+    """Whether DuckDB reads the rows and writes a file of its own, instead of registering this."""
+    absent: tuple[tuple[str, str | None], ...] = ()
+    """The columns that it has not, with the values that its folder is named after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +71,6 @@ class Entry:
     files: tuple[StagedFile, ...] = ()
     layout: str = ""
     """By what the files are divided."""
-    inserts: bool = False
-    """Whether DuckDB reads the rows and writes files of its own, instead of registering these."""
     positions: str | None = None
     """The folder with the rows that go, if some do."""
     seen: int | None = None
@@ -116,11 +119,13 @@ class Staging:
         slice_column: str | None = None,
         key: str | None = None,
         spread: bool = False,
+        inserted: bool = False,
     ) -> tuple[StagedFile, ...]:
         """Writes rows; each file has one value of each part.
 
         `key` is that of all rows, if they are of one slice. `spread` says that they are many keys'
-        or are split otherwise, so that those of one folder should come together first.
+        or are split otherwise, so that those of one folder should come together first. `inserted`
+        says that none of the files can be registered.
         """
         types = {f.name: f.dataType for f in rows.schema.fields}
         fixed: dict[str | None, str | None] = {}
@@ -139,7 +144,8 @@ class Staging:
             frame = frame.repartition(*by)
         writer = frame.write.partitionBy(*by) if by else frame.write
         writer.parquet(str(place))
-        return self._found(place, parts, fixed, slice_column)
+        found = self._found(place, parts, fixed, slice_column, types)
+        return tuple(replace(file, inserted=True) for file in found) if inserted else found
 
     def _found(
         self,
@@ -147,6 +153,7 @@ class Staging:
         parts: Sequence[Part],
         fixed: Mapping[str | None, str | None],
         slice_column: str | None,
+        types: Mapping[str, DataType],
     ) -> tuple[StagedFile, ...]:
         counted = self.counted(sorted(str(path) for path in place.rglob("*.parquet")))
         found = []
@@ -161,10 +168,18 @@ class Staging:
             folders = [folder_name(p.name, values[p.column]) for p in parts if p.in_path]
             for name in folders:
                 check_length(name)
+            absent = tuple(
+                (part.column, values[part.column])
+                for part in parts
+                if part.in_path and part.transform.name == "identity"
+            )
+            told = all(is_told(value, types[column]) for column, value in absent)
+            absent = tuple((column, _cast(value, types[column])) for column, value in absent)
             name = f"tranche-{uuid4()}.parquet"
             key = values.get(slice_column, fixed.get(slice_column)) if slice_column else None
             size = os.stat(path).st_size
-            found.append(StagedFile(path, "/".join((*folders, name)), rows, size, key))
+            whole = "/".join((*folders, name))
+            found.append(StagedFile(path, whole, rows, size, key, not told, absent))
         return tuple(found)
 
     def counted(self, paths: Sequence[str]) -> dict[str, int]:
@@ -187,7 +202,7 @@ class Staging:
             found = json.loads((self.folder / f"{attempt}.json").read_text())
         except FileNotFoundError:
             return None
-        found["files"] = tuple(StagedFile(**each) for each in found["files"])
+        found["files"] = tuple(_file(each) for each in found["files"])
         if found["keys"] is not None:
             found["keys"] = tuple(found["keys"])
         return Entry(**found)
@@ -208,9 +223,11 @@ class Staging:
         ]
 
     def show(self, entry: Entry, table: str) -> list[str]:
-        """Gives the files the names by which they are registered."""
+        """Gives the files that are registered their names."""
         shown_ = []
         for file in entry.files:
+            if file.inserted:
+                continue
             to = Path(table) / file.name
             to.parent.mkdir(parents=True, exist_ok=True)
             if not to.exists():
@@ -282,6 +299,16 @@ def reader(
         return rows.select(*(value(field_) for field_ in schema.fields))
 
     return read
+
+
+def _cast(value: str | None, type_: DataType) -> str | None:
+    """A value as DuckDB reads it; the years of Spark have a sign from 10,000 on."""
+    return value.removeprefix("+") if value and isinstance(type_, DateType) else value
+
+
+def _file(noted: dict[str, Any]) -> StagedFile:
+    absent = tuple((column, value) for column, value in noted.pop("absent", ()))
+    return StagedFile(**noted, absent=absent)
 
 
 def check_length(name: str) -> None:
