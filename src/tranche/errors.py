@@ -55,7 +55,8 @@ The tree::
     │   ├── StatementFailed          a statement that broke while running
     │   │   └── StatementRejected    one that Spark does not understand, whatever the data
     │   ├── CommitLost               other writers won every race for the commit
-    │   └── CommitUnknown            nobody said whether the commit arrived
+    │   ├── CommitUnknown            nobody said whether the commit arrived
+    │   └── CatalogLost              the database of a catalog went away
     ├── StateError                   the store could not do it
     │   ├── StateUnavailable         cannot be opened
     │   ├── StateLocked              held by another process for too long
@@ -350,6 +351,12 @@ class CommitLost(EngineError):
 
 class CommitUnknown(EngineError):
     """Nobody said whether the commit arrived."""
+
+    transient = True
+
+
+class CatalogLost(EngineError):
+    """The database of a catalog went away while it was used."""
 
     transient = True
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from tranche.errors import (
+    CatalogLost,
     CommitLost,
     ConfigError,
     EngineError,
@@ -41,6 +42,10 @@ _RACED = (
     "deadlock detected", *_BUSY,
     # A client has made the table of these rows after the transaction began.
     "Failed to read inlined data from DuckLake",
+)  # fmt: skip
+_LOST = (
+    "Unable to connect to Postgres", "server closed the connection", "no connection to the server",
+    "terminating connection", "Failed to execute query \"ROLLBACK\"",
 )  # fmt: skip
 _GONE = re.compile(r"(?:No files found that match the pattern|Cannot open file) \"([^\"]+)\"")
 _OTHER_VERSION = re.compile(r"(?:DuckLake version|version|Version)[^\d\n]*([\d][\w.-]*)")
@@ -132,8 +137,13 @@ class Catalog:
             return error
         said = self._shown(str(error))
         if type(error).__name__ in ("FatalException", "InternalException"):
-            # It answers nothing any more.
+            # It may answer nothing any more.
             self._close()
+        if any(words in said for words in _LOST):
+            return CatalogLost(
+                f"the catalog of the DuckLake {self.lake.name!r} does not answer: {_line(said)}",
+                "run it again once its database is there",
+            )
         if any(words in said for words in _RACED):
             return CommitLost(
                 f"another writer came first to the DuckLake {self.lake.name!r}: {_line(said)}",
@@ -299,6 +309,8 @@ class Catalog:
         self._attached = False
 
     def _close(self) -> None:
+        # DuckDB ends the process if it cannot roll back what it closes.
+        self._roll_back()
         duck, self._duck, self._attached = self._duck, None, False
         if duck is not None:
             duck.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from tranche.errors import CommitLost
+from tranche.errors import CatalogLost, CommitLost
 from tranche.lakes.ducklake.catalog import LAKE, META, Catalog
 from tranche.lakes.ducklake.metadata import latest_snapshot
 from tranche.lakes.table import ADDED, ADDED_SIZE, Snapshot
@@ -52,7 +52,7 @@ def committed(
             pass
         except _Refused as refused:
             raise refused.reason from None
-        except CommitLost:
+        except (CommitLost, CatalogLost):
             # One that has arrived all the same is found by who looks first.
             if number == _TRIES:
                 raise
