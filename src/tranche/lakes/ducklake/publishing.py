@@ -1,4 +1,4 @@
-"""How rows enter a table of DuckLake: files that wait, and the commit that registers them."""
+"""The commits to a table of DuckLake, which register the files that wait."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField
 
-from tranche.errors import CommitLost, KeyRejected
+from tranche.errors import CommitLost
 from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.catalog import LAKE, META
 from tranche.lakes.ducklake.commits import (
@@ -26,25 +24,16 @@ from tranche.lakes.ducklake.commits import (
 )
 from tranche.lakes.ducklake.conflicts import check_positions, check_unchanged
 from tranche.lakes.ducklake.duck import identifier
-from tranche.lakes.ducklake.layout import (
-    Part,
-    check_layout,
-    is_registrable,
-    layout_statement,
-    parts_of,
-    stated_layout,
-)
-from tranche.lakes.ducklake.merging import Merged
-from tranche.lakes.ducklake.metadata import Version, check_located, check_writable, look
-from tranche.lakes.ducklake.paths import folder_name
-from tranche.lakes.ducklake.placing import is_foreseen, new_folder, wants_folders
+from tranche.lakes.ducklake.layout import check_layout, layout_statement, stated_layout
+from tranche.lakes.ducklake.metadata import Version, check_writable, look
+from tranche.lakes.ducklake.placing import new_folder, wants_folders
+from tranche.lakes.ducklake.preparing import Preparing
 from tranche.lakes.ducklake.reading import FILE, POSITION
-from tranche.lakes.ducklake.staging import Entry, StagedFile, check_length, reader
+from tranche.lakes.ducklake.staging import Entry
 from tranche.lakes.ducklake.types import duck_type
 from tranche.lakes.table import ADDED, ADDED_SIZE, Snapshot
 from tranche.lakes.target import Target
 from tranche.model.layout import Transform, canonical
-from tranche.script.binding import escaped_path, quoted_name
 
 if TYPE_CHECKING:
     from tranche.lakes.ducklake.table import DuckLakeTable
@@ -59,92 +48,18 @@ class Landed(Exception):
 
 
 class Publishing:
-    """The writes to one table."""
+    """What is committed to one table."""
 
-    def __init__(self, table: DuckLakeTable) -> None:
+    def __init__(self, table: DuckLakeTable, preparing: Preparing) -> None:
         self.table = table
+        self.preparing = preparing
         self.catalog = table.catalog
         self.waiting = table.staging_place
-        self._previews: dict[str, Callable[[], DataFrame]] = {}
-        """The rows that wait, by attempt."""
 
     @property
     def name(self) -> str:
         parts = (LAKE, identifier(self.table.schema), identifier(self.table.address.table))
         return ".".join(parts)
-
-    # What waits
-
-    def stage(
-        self, rows: DataFrame, target: Target, kind: str, commit: Commit, based_on: int | None
-    ) -> None:
-        version = self._version()
-        layout = stated_layout(version)
-        inserts = self._inserts(layout, version.schema)
-        files, place = self._written(
-            rows, version.schema, target, layout, commit, version, inserts=inserts
-        )
-        self._note(
-            commit,
-            kind=kind,
-            place=place,
-            keys=target.keys if target.sliced else None,
-            based_on=based_on,
-            files=files,
-            layout=canonical(layout),
-        )
-
-    def stage_merge(self, merged: Merged, commit: Commit, based_on: int | None, seen: int) -> None:
-        """`seen` is the snapshot that the rows were joined with."""
-        version = self._version()
-        check_located(version, self.table.address)
-        layout = stated_layout(version)
-        sliced = version.column(self.table.key_column) is not None
-        changed, inserted = merged.counts()
-        inserts = self._inserts(layout, version.schema)
-        parts = self._parts(layout, sliced=sliced, inserts=inserts)
-        files: tuple[StagedFile, ...] = ()
-        place = self.waiting.place(commit.attempt.id, self.waiting.next_number(commit.attempt.id))
-        gone = Path(f"{place}-gone")
-        if changed:
-            physical = self.table.physical(merged.rows)
-            rows = self._fitting(physical, version.schema, version)
-            column = self.table.key_column if sliced else None
-            files = self.waiting.write(
-                rows, place, parts, slice_column=column, spread=True, inserted=inserts
-            )
-            self._previews[commit.attempt.id] = reader(
-                self.table.session, place, parts, {}, version.schema
-            )
-            merged.gone.coalesce(1).write.parquet(str(gone))
-        self._note(
-            commit,
-            kind="merge",
-            place=place,
-            keys=_keys(files) if sliced else None,
-            based_on=based_on,
-            files=files,
-            layout=canonical(layout),
-            positions=str(gone) if changed > inserted else None,
-            changed=changed,
-            inserted=inserted,
-            seen=seen,
-        )
-
-    def preview(self, entry: Entry) -> DataFrame:
-        """The table, or what it replaces of it, as it will be."""
-        made = self._previews.get(entry.attempt)
-        come = None if made is None else self.table.logical(made())
-        if entry.kind == "replace" and come is not None:
-            return come
-        base = None if entry.seen is None else str(entry.seen)
-        if entry.positions is not None:
-            held = self.table.logical(self.table.own_rows(base, located=True))
-            gone = self.table.session.read.parquet(escaped_path(entry.positions))
-            there = held.join(gone, [FILE, POSITION], "left_anti").drop(FILE, POSITION)
-        else:
-            there = self.table.rows(base)
-        return there if come is None else there.unionByName(come)
 
     # What is committed
 
@@ -198,21 +113,7 @@ class Publishing:
         definitions = ", ".join(
             f"{identifier(f.name)} {duck_type(f.dataType, f.name)}" for f in rows.schema.fields
         )
-        inserts = self._inserts(whole, rows.schema) or not is_foreseen(
-            self.catalog, self.table.schema, self.table.address.table
-        )
-        files, place = self._written(
-            rows, rows.schema, target, whole, commit, None, inserts=inserts
-        )
-        entry = self._note(
-            commit,
-            kind="replace",
-            place=place,
-            keys=target.keys if target.sliced else None,
-            based_on=None,
-            files=files,
-            layout=canonical(whole),
-        )
+        entry = self.preparing.stage_new(rows, target, whole, commit)
 
         def seen(base: int) -> str:
             self._check_first(entry)
@@ -280,99 +181,6 @@ class Publishing:
         return None if found[0] is None else int(found[0])
 
     # Inside
-
-    def _version(self) -> Version:
-        version = self.table.version()
-        if version is None:
-            raise CommitLost(f"{self.table.address} was removed meanwhile", "run it again")
-        check_writable(version, self.table.address)
-        return version
-
-    def _inserts(self, layout: Sequence[Transform], columns: StructType) -> bool:
-        """Whether DuckDB must put the rows into files itself."""
-        if not layout:
-            return False
-        return not is_registrable(layout, columns) or not wants_folders(
-            self.catalog, self.table.schema, self.table.address.table
-        )
-
-    def _parts(
-        self, layout: Sequence[Transform], *, sliced: bool, inserts: bool
-    ) -> tuple[Part, ...]:
-        # What DuckDB inserts itself, it divides itself.
-        parts = () if inserts else parts_of(layout)
-        if sliced and not any(p.column == self.table.key_column for p in parts):
-            # Each file has rows of one slice, also where the table has no layout.
-            slice_ = Transform("identity", self.table.key_column)
-            return (*parts_of([slice_], in_path=False), *parts)
-        return parts
-
-    def _written(
-        self,
-        rows: DataFrame,
-        schema: StructType,
-        target: Target,
-        layout: Sequence[Transform],
-        commit: Commit,
-        version: Version | None,
-        *,
-        inserts: bool,
-    ) -> tuple[tuple[StagedFile, ...], Path]:
-        column = self.table.key_column if target.sliced else None
-        key = target.partition if target.sliced and not target.ranged else None
-        for each in target.keys if target.sliced else ():
-            check_length(folder_name(self.table.key_column, each))
-            if "\0" in each:
-                raise KeyRejected("a key has a NUL in it", "use another key")
-        place = self.waiting.place(commit.attempt.id, self.waiting.next_number(commit.attempt.id))
-        parts = self._parts(layout, sliced=target.sliced, inserts=inserts)
-        fitting = self._fitting(self.table.physical(rows), schema, version)
-        split = len(parts) > (1 if target.sliced else 0)
-        files = self.waiting.write(
-            fitting,
-            place,
-            parts,
-            slice_column=column,
-            key=key,
-            spread=split or (target.sliced and target.ranged),
-            inserted=inserts,
-        )
-        fixed = {} if column is None or key is None else {column: key}
-        self._previews[commit.attempt.id] = reader(self.table.session, place, parts, fixed, schema)
-        return files, place
-
-    def _fitting(self, rows: DataFrame, schema: StructType, version: Version | None) -> DataFrame:
-        """The rows in the order and with the types of the table."""
-        given = {field.name.lower(): field for field in rows.schema.fields}
-        required = {c.name for c in version.columns if not c.nullable} if version else set()
-
-        def column(field: StructField) -> Column:
-            held = given.get(field.name.lower())
-            if held is None:
-                return F.lit(None).cast(field.dataType).alias(field.name)
-            value = F.col(quoted_name(held.name))
-            if held.dataType != field.dataType:
-                value = value.cast(field.dataType)
-            if field.name in required:
-                said = F.lit(f"a row has no {field.name}, which is NOT NULL in the table")
-                value = F.when(value.isNull(), F.raise_error(said)).otherwise(value)
-            return value.alias(field.name)
-
-        return rows.select(*(column(field) for field in schema.fields))
-
-    def _note(self, commit: Commit, *, place: Path, **what: Any) -> Entry:
-        entry = Entry(
-            attempt=commit.attempt.id,
-            run=commit.attempt.run,
-            publication=commit.publication,
-            table=self.table.noted_name,
-            number=int(place.name.rpartition("-")[2]),
-            fingerprint=commit.fingerprint,
-            partition=commit.partition,
-            **what,
-        )
-        self.waiting.note(entry)
-        return entry
 
     def _check_first(self, entry: Entry) -> None:
         told = find(self.catalog, entry.publication, entry.table)
@@ -498,12 +306,3 @@ class Publishing:
         version = self.table.version()
         found = [] if version is None else [os.path.abspath(version.name)]
         return [*found, self._new_folder()]
-
-
-def _keys(files: Sequence[StagedFile]) -> tuple[str, ...] | None:
-    """The slices that rows come to; None if one of them has no key.
-
-    Rows that go elsewhere are looked for in the commit itself, one by one.
-    """
-    keys = {file.key for file in files}
-    return None if None in keys else tuple(sorted(key for key in keys if key is not None))

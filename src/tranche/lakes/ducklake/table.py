@@ -38,6 +38,7 @@ from tranche.lakes.ducklake.metadata import (
     latest_snapshot,
     look,
 )
+from tranche.lakes.ducklake.preparing import Preparing
 from tranche.lakes.ducklake.publishing import Publishing
 from tranche.lakes.ducklake.reading import read
 from tranche.lakes.ducklake.restoring import changed_keys
@@ -234,12 +235,12 @@ class DuckLakeTable(Table):
         based_on = self.based_on if commit is None else None
         if since is not None:
             based_on = int(since)
-        self._publishing.stage(rows, target, "replace", commit or self._own, based_on)
+        self._preparing.stage(rows, target, "replace", commit or self._own, based_on)
         if commit is not None:
             self._publish(commit)
 
     def append(self, rows: DataFrame, target: Target) -> None:
-        self._publishing.stage(rows, target, "append", self._own, self.based_on)
+        self._preparing.stage(rows, target, "append", self._own, self.based_on)
 
     def merging(self, rows: DataFrame) -> Merging:
         # Its columns may have changed since the commit that this is based on.
@@ -248,7 +249,7 @@ class DuckLakeTable(Table):
         based_on = self.based_on if self.commit is not None else now
 
         def write(merged: Merged) -> None:
-            self._publishing.stage_merge(merged, self._own, based_on, now)
+            self._preparing.stage_merge(merged, self._own, based_on, now)
 
         return LakeMerging(held, rows, write)
 
@@ -376,8 +377,12 @@ class DuckLakeTable(Table):
         return self.commit
 
     @cached_property
+    def _preparing(self) -> Preparing:
+        return Preparing(self)
+
+    @cached_property
     def _publishing(self) -> Publishing:
-        return Publishing(self)
+        return Publishing(self, self._preparing)
 
     @property
     def noted_name(self) -> str:
@@ -431,7 +436,7 @@ class DuckLakeTable(Table):
         """The slice as it will be; of other slices there may be nothing."""
         entry = self.staging_place.entry(snapshot.removeprefix(_STAGED))
         assert entry is not None, f"nothing is staged as {snapshot}"
-        return self._publishing.preview(entry)
+        return self._preparing.preview(entry)
 
     def _expired(self, commit: Commit) -> Snapshot | None:
         """What an attempt has committed whose snapshot is gone, and which had no time to clear up."""
