@@ -46,10 +46,14 @@ class Shell:
             check=False,
         )
 
-    def warm(self) -> None:
+    def warm(self, *, spark: bool = True) -> None:
         """From here on, commands share a process and its Spark."""
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("warm.py"))],
+            [
+                sys.executable,
+                str(Path(__file__).with_name("warm.py")),
+                *([] if spark else ["--without-spark"]),
+            ],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.PIPE,

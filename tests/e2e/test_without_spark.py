@@ -142,13 +142,18 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -> None:
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """Scripts of each kind, for commands that leave nothing behind."""
+    folder = tmp_path_factory.mktemp("several") / "shop"
+    folder.mkdir()
+    shell = Shell(folder)
+    shell.write("pipelines/t.sql", DAILY.format(name="t", on=""))
     shell.write("pipelines/orders.sql", DAILY.format(name="orders", on=""))
     shell.write("pipelines/whole.sql", "-- pipeline\n-- materialize lake://main/w\nSELECT 1 AS x")
     shell.write(
         "pipelines/tenants.sql",
-        '-- pipeline\n-- partitioned dynamic key="$.a"\n-- materialize lake://main/t\nSELECT 1 AS x',
+        '-- pipeline\n-- partitioned dynamic key="$.a"\n-- materialize lake://main/u\nSELECT 1 AS x',
     )
     shell.write(
         "pipelines/regions.sql",
@@ -163,12 +168,19 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(shell: Shell, case: str) -
         "-- pipeline\n-- partitioned daily\n"
         "-- materialize lake://main/past key=x history at=partition\nSELECT 1 AS x",
     )
+    shell.warm(spark=False)
+    yield shell
+    shell.close()
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_use_gets_a_sentence_and_leaves_nothing(several: Shell, case: str) -> None:
     args, code, message = WRONG[case]
-    done = shell.tranche(*args)
+    done = several.tranche(*args)
     assert done.returncode == code, done.stdout + done.stderr
     assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert not (shell.folder / ".tranche" / "warehouse").exists()
+    assert not (several.folder / ".tranche" / "warehouse").exists()
 
 
 def test_a_corrupt_tranche_toml_is_located(shell: Shell) -> None:
@@ -628,10 +640,9 @@ def test_a_check_does_without_a_state(shell: Shell) -> None:
     ],
 )
 def test_wrong_use_of_versions(
-    shell: Shell, command: tuple[str, ...], code: int, says: str
+    several: Shell, command: tuple[str, ...], code: int, says: str
 ) -> None:
-    shell.write("pipelines/t.sql", DAILY.format(name="t", on=""))
-    result = shell.tranche(*command)
+    result = several.tranche(*command)
     assert result.returncode == code
     assert says in result.stdout + result.stderr
     assert "Traceback" not in result.stderr

@@ -1,7 +1,8 @@
 """Commands, one after the other, in one process and on one Spark.
 
 Each line of standard input is a list of arguments; each line of standard output says how the
-command ended and what it printed. Most of a command's time is the start of Spark.
+command ended and what it printed. Most of a command's time is the start of Spark, and most of the
+rest, with `--without-spark`, that of Python.
 """
 
 from __future__ import annotations
@@ -17,11 +18,9 @@ from tranche import cli, service
 
 
 def serve(questions: IO[str], answers: IO[str]) -> None:
-    with service.open_engine(service.open_project(Path.cwd())) as engine:
-        engine.start()
-        for line in questions:
-            answers.write(json.dumps(answer(json.loads(line))) + "\n")
-            answers.flush()
+    for line in questions:
+        answers.write(json.dumps(answer(json.loads(line))) + "\n")
+        answers.flush()
 
 
 def answer(arguments: list[str]) -> tuple[int, str, str]:
@@ -47,4 +46,9 @@ def text(file: IO[bytes]) -> str:
 
 if __name__ == "__main__":
     with os.fdopen(os.dup(1), "w") as first:
-        serve(sys.stdin, first)
+        if "--without-spark" in sys.argv:
+            serve(sys.stdin, first)
+        else:
+            with service.open_engine(service.open_project(Path.cwd())) as engine:
+                engine.start()
+                serve(sys.stdin, first)

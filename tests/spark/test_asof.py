@@ -123,7 +123,7 @@ def check(found: list[dict[str, Any]], left: list[Left], expected: Any, *, outer
             assert row.n not in matched, row
 
 
-@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize("outer", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("symbol", COMPARE)
 def test_the_nearest_row_of_each(symbol: str, outer: bool, scripts: Scripts) -> None:
     left, right = rows(seed=2 * list(COMPARE).index(symbol) + outer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -697,10 +698,17 @@ FOLDERS = {
     "DOUBLE": [1.0, 1e20, -0.5, None],
     "TIMESTAMP": [datetime(2024, 1, 1), datetime(2024, 1, 1, 0, 0, 0, 500000)],
 }  # fmt: skip
+QUICK = {("VARCHAR", "p"), ("DOUBLE", "p"), ("DATE", "p é/=q")}
+"""What is run each time: folders of Tranche's, and what DuckDB has to write itself."""
 
 
-@pytest.mark.parametrize("column", ["p", "p é/=q"])
-@pytest.mark.parametrize("type_", FOLDERS)
+@pytest.mark.parametrize(
+    ("type_", "column"),
+    [
+        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
+        for each in itertools.product(FOLDERS, ("p", "p é/=q"))
+    ],
+)
 def test_duckdb_compacts_what_both_have_written(bench: Bench, type_: str, column: str) -> None:
     """Rows of one value are in folders that are called the same, whoever wrote them."""
     values = FOLDERS[type_]

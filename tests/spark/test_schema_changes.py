@@ -93,7 +93,9 @@ def test_the_order_of_columns_does_not_matter(table: Table) -> None:
     assert written.columns == (("id", "int"), ("name", "string"))
 
 
-@pytest.mark.parametrize("tests", ["", "-- data_test unique id\n"])
+@pytest.mark.parametrize(
+    "tests", ["", pytest.param("-- data_test unique id\n", marks=pytest.mark.slow)]
+)
 def test_sync_adds_columns(table: Table, tests: str) -> None:
     warnings, written = table.put("2 AS id, 'b' AS name, 1.5D AS extra", "sync", tests=tests)
     assert table.rows("id, name, extra") == [(1, "a", None), (2, "b", 1.5)]

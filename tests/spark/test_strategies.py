@@ -182,7 +182,7 @@ class TestMerge:
         table.put("(1, 'a'), (1, 'b')")
         assert table.rows() == [(1, "a"), (1, "b")]
 
-    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.slow)])
     @pytest.mark.parametrize(
         ("rows", "complaint"),
         [

@@ -96,6 +96,10 @@ class Version:
     """Its layout; empty if it has none."""
 
     @cached_property
+    def path(self) -> str:
+        return os.path.abspath(self.name)
+
+    @cached_property
     def schema(self) -> StructType:
         return StructType([column.field for column in self.columns])
 

@@ -84,7 +84,7 @@ class Publishing:
 
         def act(version: Version) -> None:
             self._delete(entry)
-            self._register(entry, version)
+            self._register(entry, version.path)
 
         return self._committed(entry, seen, act)
 
@@ -133,7 +133,7 @@ class Publishing:
             self.catalog.asked(f"{how} {self.name} ({definitions})")
             if whole:
                 self.catalog.asked(layout_statement(self.name, whole))
-            self._register(entry, None, folder)
+            self._register(entry, folder)
 
         return self._committed(entry, seen, act)
 
@@ -267,7 +267,7 @@ class Publishing:
                     f"rows of {self.table.address} have moved meanwhile", "run it again"
                 )
 
-    def _register(self, entry: Entry, version: Version | None, folder: str | None = None) -> None:
+    def _register(self, entry: Entry, folder: str) -> None:
         inserted: dict[tuple[tuple[str, str | None], ...], list[str]] = defaultdict(list)
         for file in entry.files:
             if file.inserted:
@@ -279,8 +279,7 @@ class Publishing:
                 " FROM read_parquet(?, hive_partitioning => false)",
                 (*(value for _, value in absent), files),
             )
-        root = folder if folder is not None else os.path.abspath(version.name if version else "")
-        paths = self.waiting.show(entry, root)
+        paths = self.waiting.show(entry, folder)
         if not paths:
             return
         self.catalog.asked(
@@ -304,5 +303,5 @@ class Publishing:
 
     def _folders(self) -> list[str]:
         version = self.table.version()
-        found = [] if version is None else [os.path.abspath(version.name)]
+        found = [] if version is None else [version.path]
         return [*found, self._new_folder()]

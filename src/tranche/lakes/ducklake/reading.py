@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
-from typing import Any
+from functools import cache, partial, reduce
+from typing import Any, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -16,17 +16,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DataType,
-    DateType,
     DecimalType,
-    IntegralType,
     LongType,
     MapType,
     StringType,
     StructField,
     StructType,
 )
+from pyspark.sql.utils import is_remote
 
-from tranche.errors import EngineError, SourceMissing
+from tranche.errors import SourceMissing
 from tranche.lakes.ducklake.catalog import LAKE, META, Catalog
 from tranche.lakes.ducklake.duck import identifier
 from tranche.lakes.ducklake.metadata import (
@@ -35,19 +34,17 @@ from tranche.lakes.ducklake.metadata import (
     DataFile,
     LakeColumn,
     Mapped,
-    PartitionField,
     Version,
     check_located,
 )
-from tranche.lakes.ducklake.paths import NULL_FOLDER, address, below, segments, spelling, value_of
+from tranche.lakes.ducklake.paths import address
+from tranche.lakes.ducklake.telling import Told, told
 from tranche.script.binding import escaped_path, quoted_name
 
 FILE, POSITION = "_tranche_file", "_tranche_position"
 """Where a row is: the file as DuckDB spells it, and the number of the row in it."""
 _ADDRESS = "_tranche_address"
 _SNAPSHOT = "_ducklake_internal_snapshot_id"
-_TOLD = (StringType, IntegralType, DateType)
-"""What folders tell as exactly as files do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +52,7 @@ class _Kind:
     """What files must have in common to be read together."""
 
     mapping: int | None
-    folders: tuple[str, ...]
-    """The columns whose values Spark takes from the names of folders."""
-    in_bytes: bool
-    """Whether it takes each byte of UTF-8 in these for a sign of its own."""
-    values: tuple[tuple[str, str | None], ...]
-    """Those whose values are given here, since Spark would read them otherwise."""
+    told: Told
     later: tuple[int, ...]
     """The columns that they have not, whose rows have a default."""
     deletes: bool
@@ -75,12 +67,9 @@ def read(
     located: bool = False,
 ) -> DataFrame:
     """All rows; if they are to be located, each says where it is."""
-    grouped: dict[_Kind, list[DataFile]] = defaultdict(list)
-    deleted = {file for file, _ in found.gone}
-    for file in found.files:
-        grouped[_kind(found, file, deleted)].append(file)
     frames = [
-        _frame(session, found, kind, files, located=located) for kind, files in grouped.items()
+        _frame(session, found, kind, files, located=located)
+        for kind, files in _grouped(found).items()
     ]
     if found.inlined:
         frames.append(_inlined(session, catalog, found, located=located))
@@ -89,70 +78,20 @@ def read(
     return reduce(DataFrame.unionAll, frames)
 
 
-def _kind(found: Contents, file: DataFile, deleted: set[int]) -> _Kind:
-    folders, in_bytes, values = _told(found, file)
-    later = tuple(number for number, having in found.having.items() if file.id not in having)
-    gone = bool(file.deletes) or file.id in deleted
-    return _Kind(file.mapping, folders, in_bytes, values, later, gone, file.partial)
-
-
-def _told(
-    found: Contents, file: DataFile
-) -> tuple[tuple[str, ...], bool, tuple[tuple[str, str | None], ...]]:
-    """Which columns the names of a file's folders tell, for Spark (in bytes?), or for us."""
-    mapped = found.mappings.get(file.mapping, ()) if file.mapping is not None else ()
-    needed = {each.source.lower() for each in mapped if each.in_path}
-    written = segments(file.path[len(os.path.abspath(found.version.name)) :])
-    inside = below(file.path, os.path.abspath(found.version.name))
-    names = [name.lower() for name, _ in written]
-    spellings = {spelling(text) for _, text in written}
-    in_bytes = "bytes" in spellings
-    for_spark = (
-        inside
-        and bool(written)
-        and len(set(names)) == len(names)
-        and None not in spellings
-        and (not in_bytes or all(text.isascii() for _, text in written))
-        # A text may be called so too, which stands in the file itself.
-        and (needed or all(text != NULL_FOLDER for _, text in written))
-        and needed <= set(names)
-        and _fits(found, file, written, needed)
-    )
-    if for_spark:
-        return tuple(name for name, _ in written), in_bytes, ()
-    if not needed:
-        return (), False, ()
-    every = {name.lower(): text for name, text in segments(file.path)}
-    missing = [name for name in needed if name not in every]
-    if missing:
-        raise EngineError(
-            f"{file.name} has {missing[0]} in the name of no folder, where the catalog has it",
-            "register the file again where it was",
+def _grouped(found: Contents) -> dict[_Kind, list[DataFile]]:
+    grouped: dict[_Kind, list[DataFile]] = defaultdict(list)
+    deleted = {file for file, _ in found.gone}
+    telling = cache(partial(told, found))
+    for file in found.files:
+        kind = _Kind(
+            file.mapping,
+            telling(os.path.dirname(file.path), file.mapping, file.layout),
+            tuple(number for number, having in found.having.items() if file.id not in having),
+            bool(file.deletes) or file.id in deleted,
+            file.partial,
         )
-    return (), False, tuple((name, value_of(every[name])) for name in sorted(needed))
-
-
-def _fits(
-    found: Contents, file: DataFile, written: Sequence[tuple[str, str]], needed: set[str]
-) -> bool:
-    """Whether what folders are called is the columns that it should be, and nothing else."""
-    if needed:
-        others = {name.lower() for name, _ in written} - needed
-        mapped = found.mappings.get(file.mapping or 0, ())
-        return not others & {each.source.lower() for each in mapped}
-    fields = found.layouts.get(file.layout, ()) if file.layout is not None else ()
-    if file.mapping is not None or len(fields) != len(written):
-        return False
-    return all(
-        _field_fits(found, field, name) for field, (name, _) in zip(fields, written, strict=True)
-    )
-
-
-def _field_fits(found: Contents, field: PartitionField, name: str) -> bool:
-    held = found.version.column(name)
-    if field.transform != "identity":
-        return held is None
-    return held is not None and held.id == field.column and isinstance(held.spark, _TOLD)
+        grouped[kind].append(file)
+    return grouped
 
 
 def _frame(
@@ -166,12 +105,13 @@ def _frame(
     physical, columns = _physical(found, kind)
     if kind.partial:
         physical.append(StructField(_SNAPSHOT, LongType()))
-    told = {name.lower() for name in kind.folders}
-    fields = [field for field in physical if field.name.lower() not in told]
-    fields += [StructField(name, StringType()) for name in kind.folders]
+    folders = kind.told.names
+    named = {name.lower() for name in folders}
+    fields = [field for field in physical if field.name.lower() not in named]
+    fields += [StructField(name, StringType()) for name in folders]
     reader = session.read.schema(StructType(fields))
-    if kind.folders:
-        reader = reader.option("basePath", escaped_path(os.path.abspath(found.version.name)))
+    if folders:
+        reader = reader.option("basePath", escaped_path(found.version.path))
     rows = _opened(reader, files)
     if kind.partial:
         at = found.version.snapshot
@@ -196,7 +136,7 @@ def _frame(
 
 def _opened(reader: DataFrameReader, files: Sequence[DataFile]) -> DataFrame:
     try:
-        return reader.parquet(*(escaped_path(file.path) for file in files))
+        return _parquet(reader, [escaped_path(file.path) for file in files])
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -208,14 +148,24 @@ def _opened(reader: DataFrameReader, files: Sequence[DataFile]) -> DataFrame:
         ) from error
 
 
+def _parquet(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
+    """The rows of many files, whose paths Py4J would hand over to Spark one at a time."""
+    if is_remote():
+        return reader.parquet(*paths)
+    spark: Any = reader
+    # No path has this sign in it.
+    among = spark._spark._jvm.java.util.regex.Pattern.compile("\0")
+    return cast(DataFrame, spark._df(spark._jreader.parquet(among.split("\0".join(paths)))))
+
+
 def _physical(found: Contents, kind: _Kind) -> tuple[list[StructField], list[Column]]:
     """The columns as the files have them, and what is made of each."""
     fields: list[StructField] = []
     columns: list[Column] = []
-    values = dict(kind.values)
+    values = dict(kind.told.values)
     mapped = found.mappings.get(kind.mapping, ()) if kind.mapping is not None else None
     by_id = {each.column: each for each in mapped or ()}
-    told = {name.lower(): name for name in kind.folders}
+    named = {name.lower(): name for name in kind.told.names}
     for column in found.version.columns:
         given = by_id.get(column.id)
         if mapped is not None and given is None:
@@ -225,9 +175,9 @@ def _physical(found: Contents, kind: _Kind) -> tuple[list[StructField], list[Col
             columns.append(F.lit(values[given.source.lower()]).cast(column.spark))
             continue
         source = given.source if given is not None else column.name
-        if source.lower() in told and (given is None or given.in_path):
-            text = F.col(quoted_name(told[source.lower()]))
-            if kind.in_bytes:
+        if source.lower() in named and (given is None or given.in_path):
+            text = F.col(quoted_name(named[source.lower()]))
+            if kind.told.in_bytes:
                 text = F.decode(F.encode(text, "ISO-8859-1"), "UTF-8")
             columns.append(text.cast(column.spark))
             continue
@@ -321,7 +271,7 @@ def _positions(session: SparkSession, found: Contents, files: Sequence[DataFile]
     if pairs:
         schema = StructType([StructField("pos", LongType()), StructField(_SNAPSHOT, LongType())])
         paths = [escaped_path(os.path.abspath(gone)) for file in files for gone in file.deletes]
-        rows = session.read.schema(schema).parquet(*paths)
+        rows = _parquet(session.read.schema(schema), paths)
         rows = rows.where(F.coalesce(F.col(_SNAPSHOT), F.lit(0)) <= found.version.snapshot)
         rows = rows.select(
             F.regexp_replace("_metadata.file_path", "^file:/+", "/").alias("_gone"), "pos"
