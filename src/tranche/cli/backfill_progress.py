@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tranche.cli.output import Output, harmless, shown
 from tranche.cli.progress import RunProgress, named
+from tranche.planning.key_verdict import listed
 from tranche.run.news import KeysFinished, News, RunStarted, StepFinished, StepStarted
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ class BackfillProgress(RunProgress):
     def __init__(self, output: Output) -> None:
         super().__init__(output)
         self._failed = 0
+        self._reasons: dict[tuple[str, str | None], str] = {}
+        """The first key that failed for each reason."""
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
@@ -74,12 +78,23 @@ class BackfillProgress(RunProgress):
                 super().__call__(news)
 
     def _keys_finished(self, news: KeysFinished) -> None:
+        failed: dict[str | None, list[str]] = {}
         for outcome in news.keys:
             if outcome.status == "failed":
-                self._failed += 1
-                key = "" if outcome.partition is None else f" {shown(outcome.partition)}"
-                self._output.warn(f"{news.step.label}{key} failed: {outcome.error}")
+                key = "" if outcome.partition is None else shown(outcome.partition)
+                failed.setdefault(outcome.error, []).append(key)
+        for error, keys in failed.items():
+            self._failed += len(keys)
+            self._output.warn(self._sentence(news.step.label, keys, error))
         self._advance(len(news.keys))
+
+    def _sentence(self, label: str, keys: Sequence[str], error: str | None) -> str:
+        """Why keys failed; a reason that was told already is not told again."""
+        named_ = f"{label} {listed(keys)}".rstrip()
+        first = self._reasons.setdefault((label, error), keys[0])
+        if first == keys[0]:
+            return f"{named_} failed: {error}"
+        return f"{named_} failed for the same reason as {first}"
 
     def _step_finished(self, news: StepFinished) -> None:
         if news.keys:
