@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tranche.cli.output import Output, harmless, shown
@@ -15,14 +14,18 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
+_TOLD = 3
+"""How many keys are told of at once that fail for one reason; the others are named at the end."""
+
+
 class BackfillProgress(RunProgress):
     """A bar of keys on a terminal; a line for what went wrong anywhere."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(output)
         self._failed = 0
-        self._reasons: dict[tuple[str, str | None], str] = {}
-        """The first key that failed for each reason."""
+        self._reasons: dict[tuple[str, str], list[str]] = {}
+        """The keys of an asset that failed for each reason."""
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
@@ -56,6 +59,7 @@ class BackfillProgress(RunProgress):
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+        self._tell_rest()
 
     def say(self, text: str) -> None:
         """The bar has a spinner of its own."""
@@ -78,23 +82,27 @@ class BackfillProgress(RunProgress):
                 super().__call__(news)
 
     def _keys_finished(self, news: KeysFinished) -> None:
-        failed: dict[str | None, list[str]] = {}
         for outcome in news.keys:
             if outcome.status == "failed":
-                key = "" if outcome.partition is None else shown(outcome.partition)
-                failed.setdefault(outcome.error, []).append(key)
-        for error, keys in failed.items():
-            self._failed += len(keys)
-            self._output.warn(self._sentence(news.step.label, keys, error))
+                self._failed += 1
+                self._tell(news.step.label, outcome.partition, outcome.error or "")
         self._advance(len(news.keys))
 
-    def _sentence(self, label: str, keys: Sequence[str], error: str | None) -> str:
-        """Why keys failed; a reason that was told already is not told again."""
-        named_ = f"{label} {listed(keys)}".rstrip()
-        first = self._reasons.setdefault((label, error), keys[0])
-        if first == keys[0]:
-            return f"{named_} failed: {error}"
-        return f"{named_} failed for the same reason as {first}"
+    def _tell(self, label: str, partition: str | None, error: str) -> None:
+        """Why a key failed, unless some were told of that failed likewise."""
+        key = "" if partition is None else shown(partition)
+        reason = error.replace(key, "{partition}") if key else error
+        keys = self._reasons.setdefault((label, reason), [])
+        keys.append(key)
+        if len(keys) <= _TOLD:
+            self._output.warn(f"{label} {key}".rstrip() + f" failed: {error}")
+
+    def _tell_rest(self) -> None:
+        for (label, _), keys in self._reasons.items():
+            rest = keys[_TOLD:]
+            if rest:
+                self._output.warn(f"{label} {listed(rest)} failed likewise, as {keys[0]} did")
+        self._reasons.clear()
 
     def _step_finished(self, news: StepFinished) -> None:
         if news.keys:

@@ -30,19 +30,20 @@ def test_each_step_has_its_own_time(
     assert [line.split()[-2:] for line in lines] == [["5.0", "s"], ["15.0", "s"]]
 
 
-def test_a_reason_that_keys_share_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reason_that_many_keys_share_is_told_of_a_few(capsys: pytest.CaptureFixture[str]) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 31)]
     step = StepName(0, "lake://main/a", None)
-    progress = BackfillProgress(Output())
 
     def failed(day: str, error: str) -> KeyOutcome:
         return KeyOutcome(partition=day, status="failed", error=error)
 
-    missing = [failed(day, "no orders, make them") for day in days[:28]]
-    progress(KeysFinished(step, (*missing, failed(days[28], "id is there twice"))))
-    progress(KeysFinished(step, (failed(days[29], "no orders, make them"),)))
-    told = " ".join(capsys.readouterr().err.split())
-    assert told.count("no orders") == 1
-    assert "2026-01-04, 2026-01-05 and 23 more failed: no orders, make them" in told
-    assert "2026-01-29 failed: id is there twice" in told
-    assert "2026-01-30 failed for the same reason as 2026-01-01" in told
+    with BackfillProgress(Output()) as progress:
+        missing = [failed(day, f"nothing is at {day}.json") for day in days[:29]]
+        progress(KeysFinished(step, (*missing, failed(days[29], "id is there twice"))))
+        told = " ".join(capsys.readouterr().err.split())
+        for day in days[:3]:
+            assert f"{day} failed: nothing is at {day}.json" in told
+        assert told.count("nothing is at") == 3
+        assert "2026-01-30 failed: id is there twice" in told
+    (rest,) = capsys.readouterr().err.splitlines()
+    assert rest.endswith("2026-01-08 and 21 more failed likewise, as 2026-01-01 did")
