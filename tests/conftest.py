@@ -21,6 +21,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="local",
         help="where the Spark of the end-to-end tests runs",
     )
+    parser.addoption(
+        "--files",
+        choices=("folder", "bucket"),
+        default="folder",
+        help="where the files of DuckLake are in the tests on Spark",
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,8 +40,9 @@ def _turn(item: pytest.Item) -> int:
     if folder in ("e2e", "browser"):
         return 0
     if folder == "spark":
-        return 1 if hasattr(getattr(item, "module", None), "LAKES") else 2
-    return 3
+        module = getattr(item, "module", None)
+        return 1 if hasattr(module, "LAKES") else 2 if hasattr(module, "BUCKET") else 3
+    return 4
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -361,6 +361,12 @@ class CatalogLost(EngineError):
     transient = True
 
 
+class BucketLost(EngineError):
+    """A bucket did not answer, or not now."""
+
+    transient = True
+
+
 class StateError(TrancheError):
     """The store could not do it."""
 

@@ -37,7 +37,10 @@ from tranche.script.sql import read_sql_script
 from tranche.script.violations import read_violation_query
 from tranche.testing import MemoryStore
 
-_CONF = """\
+from .stores import Store, store
+
+BUCKET = "acme-lake"
+CONF = """\
 [spark]
 master = "local[2]"
 [spark.conf]
@@ -107,10 +110,25 @@ def _end_java() -> None:
     SparkContext._gateway = SparkContext._jvm = None
 
 
+@pytest.fixture(scope="session")
+def objects(request: pytest.FixtureRequest) -> Iterator[Store | None]:
+    """The store of objects that DuckLake has its files in, if that is what is asked for."""
+    if request.config.getoption("--files") == "folder":
+        yield None
+        return
+    with store(BUCKET) as found:
+        yield found
+
+
 @pytest.fixture(scope="module")
-def engine(engines: Callable[[str], SparkEngine], request: pytest.FixtureRequest) -> SparkEngine:
+def engine(
+    engines: Callable[[str], SparkEngine], objects: Store | None, request: pytest.FixtureRequest
+) -> SparkEngine:
     """Tests of a module with `LAKES` have lakes of all formats, which changes what Spark loads."""
-    return engines(_CONF + _FORMATS if hasattr(request.module, "LAKES") else _CONF)
+    if not hasattr(request.module, "LAKES"):
+        return engines(CONF)
+    where = "" if objects is None else objects.lake(BUCKET, "data ü")
+    return engines(CONF + _FORMATS + where)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from tranche.projects.load import load_project
 from tranche.run.runner import run_plan
 from tranche.testing import MemoryStore
 
-from .conftest import _CONF, NOON, Bench
+from .conftest import CONF, NOON, Bench
 from .duckdb_corpus import CASES
 from .test_range_runs import ran
 
@@ -46,7 +46,7 @@ AS t(order_id, status, amount, created_at)
 @pytest.fixture(scope="module")
 def engine(engines: Callable[[str], SparkEngine]) -> SparkEngine:
     """One whose project is written in DuckDB's SQL, and whose sessions know the shop's API."""
-    engine = engines(LAKES + _CONF)
+    engine = engines(LAKES + CONF)
     sessions = engine._spark._sessions
     plain = sessions._make
 

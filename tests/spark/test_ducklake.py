@@ -22,6 +22,7 @@ from pyspark.sql.types import StructField, StructType
 from tranche.errors import CommitLost, EngineError
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
+from tranche.lakes.ducklake.access import access_extensions, access_statement
 from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
 from tranche.lakes.ducklake.duck import opened
 from tranche.lakes.ducklake.layout import transformed
@@ -65,7 +66,10 @@ def lake_of(bench: Bench) -> Lake:
 @contextmanager
 def client(bench: Bench) -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB by itself, as others use it."""
-    connection = opened(("ducklake", "sqlite_scanner"))
+    bucket = lake_of(bench).bucket
+    connection = opened(("ducklake", "sqlite_scanner", *access_extensions(bucket)))
+    if bucket is not None:
+        connection.execute(access_statement(bucket))
     connection.execute("SET ducklake_max_retry_count = 20")
     connection.execute(f"ATTACH 'ducklake:{lake_of(bench).database}' AS l")
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS l.{bench.schema}")
@@ -675,7 +679,7 @@ def test_a_table_whose_folder_has_another_name_than_it(bench: Bench) -> None:
 
 def test_what_attempts_left_that_noted_nothing_goes(bench: Bench) -> None:
     assert put(bench, "(1, 'a')").status == "succeeded"
-    left = table(bench).staging_place.place("broke-off", 0)
+    left = Path(table(bench).staging_place.place("broke-off", 0))
     left.mkdir(parents=True)
     (left / "part-0.parquet").write_bytes(b"")
     at = datetime.now(UTC)

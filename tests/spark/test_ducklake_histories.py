@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import Row, StructType
 
 from tranche.lakes.commit import Commit
+from tranche.lakes.ducklake.access import access_extensions, access_statement
 from tranche.lakes.ducklake.duck import identifier, opened
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.engine import SparkEngine
@@ -355,7 +356,9 @@ def _utc(row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    engine: SparkEngine,
 ) -> Iterator[tuple[Lake, duckdb.DuckDBPyConnection]]:
     folder = tmp_path_factory.mktemp(f"lake_{request.param}")
     server = None
@@ -364,13 +367,21 @@ def place(
         # Not below the folder of pytest, which its user alone may enter, and a server is another's.
         server = get_server(tempfile.mkdtemp(prefix="tranche-lake-"), cleanup_mode="stop")
         database = f"postgres:{server.get_uri()}"
+    bucket = engine._settings.lakes["ducklake"].bucket
+    files = str(folder) if bucket is None else f"s3://{bucket.name}/{request.param}"
     lake = Lake(
-        name="l", format="ducklake", warehouse=str(folder / "data ü%20　x"), database=database
+        name="l",
+        format="ducklake",
+        warehouse=f"{files}/data ü%20　x",
+        database=database,
+        bucket=bucket,
     )
     # It makes the lake, with what only Tranche sets.
     DuckLakeTable(None, LakeTable("l", "x"), lake).version()  # type: ignore[arg-type]
     extension = "sqlite_scanner" if server is None else "postgres_scanner"
-    duck = opened(("ducklake", extension))
+    duck = opened(("ducklake", extension, *access_extensions(bucket)))
+    if bucket is not None:
+        duck.execute(access_statement(bucket))
     duck.execute("SET ducklake_max_retry_count = 20")
     duck.execute(f"ATTACH 'ducklake:{database}' AS l")
     yield lake, duck

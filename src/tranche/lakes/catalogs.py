@@ -6,7 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tranche.lakes.jars import DELTA, ICEBERG, SQLITE
+from tranche.lakes.buckets import bucket_conf
+from tranche.lakes.jars import BUCKETS, DELTA, ICEBERG, SQLITE
 from tranche.model.asset import DEFAULT_SCHEMA
 from tranche.model.project import Lake, Settings
 
@@ -47,6 +48,7 @@ def packages(settings: Settings) -> tuple[str, ...]:
         *((ICEBERG,) if "iceberg" in formats else ()),
         *((SQLITE,) if embedded else ()),
         *((DELTA,) if "delta" in formats else ()),
+        *(BUCKETS if any(lake.bucket for lake in settings.lakes.values()) else ()),
     )
 
 
@@ -68,6 +70,9 @@ def lake_conf(settings: Settings) -> dict[str, str]:
             conf |= _iceberg(lake)
     if "ducklake" in formats:
         conf |= _DUCKLAKE
+    for lake in settings.lakes.values():
+        if lake.bucket is not None:
+            conf |= bucket_conf(lake.bucket)
     return conf
 
 

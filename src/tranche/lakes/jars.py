@@ -14,6 +14,15 @@ from platformdirs import user_cache_path
 ICEBERG: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 DELTA: Final = "io.delta:delta-spark_4.1_2.13:4.4.0"
 SQLITE: Final = "org.xerial:sqlite-jdbc:3.50.3.0"
+_AWS: Final = "2.29.52"
+BUCKETS: Final = (
+    # The version of the Hadoop that Spark brings, and the version of AWS that this was made with.
+    "org.apache.hadoop:hadoop-aws:3.4.2",
+    *(
+        f"software.amazon.awssdk:{part}:{_AWS}"
+        for part in ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
+    ),
+)
 
 SHIPPED: Final = (
     "com.fasterxml.jackson.core:jackson-annotations",
@@ -22,14 +31,17 @@ SHIPPED: Final = (
     "com.fasterxml.jackson.datatype:jackson-datatype-jdk8",
     "com.github.luben:zstd-jni",
     "com.google.code.findbugs:jsr305",
+    "commons-codec:commons-codec",
     "commons-logging:commons-logging",
     "commons-pool:commons-pool",
     "io.airlift:aircompressor",
+    "io.netty:*",
     "io.unitycatalog:unitycatalog-client",
     "io.unitycatalog:unitycatalog-hadoop",
     "javax.annotation:javax.annotation-api",
     "org.apache.hadoop:hadoop-client-api",
     "org.apache.hadoop:hadoop-client-runtime",
+    "org.apache.httpcomponents:*",
     "org.apache.logging.log4j:log4j-api",
     "org.apache.logging.log4j:log4j-core",
     "org.apache.logging.log4j:log4j-slf4j2-impl",
@@ -43,9 +55,12 @@ SHIPPED: Final = (
     "org.roaringbitmap:RoaringBitmap",
     "org.roaringbitmap:shims",
     "org.slf4j:slf4j-api",
+    "org.wildfly.openssl:wildfly-openssl",
     "org.xerial.snappy:snappy-java",
+    # All of AWS, half a gigabyte, of which the parts above are asked for.
+    "software.amazon.awssdk:bundle",
 )
-"""What Delta asks for and Spark brings along already, often in another version, or never needs."""
+"""What others ask for and Spark brings along already, often in another version, or never needs."""
 
 
 class JarCache:

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from tranche.errors import EngineUnavailable
 from tranche.lakes.catalogs import packages
 from tranche.lakes.failures import explained
-from tranche.lakes.jars import DELTA, SHIPPED
+from tranche.lakes.jars import BUCKETS, DELTA, SHIPPED
 from tranche.model.project import Lake, Settings
 from tranche.script.binding import quoted_name
 
@@ -78,7 +78,7 @@ def unfit(settings: Settings, lacking: Mapping[str, str], place: str) -> EngineU
     needed = packages(settings)
     lines = {
         **({"spark.jars.packages": ",".join(needed)} if needed else {}),
-        **({"spark.jars.excludes": ",".join(SHIPPED)} if DELTA in needed else {}),
+        **({"spark.jars.excludes": ",".join(SHIPPED)} if {DELTA, *BUCKETS} & {*needed} else {}),
         **lacking,
     }
     text = "".join(f"\n  {name} {value}" for name, value in lines.items())

@@ -15,6 +15,27 @@ LakeFormat: TypeAlias = Literal["iceberg", "delta", "parquet", "ducklake"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """A bucket of S3, or of a store that answers as S3 does."""
+
+    name: str
+    endpoint: str | None = None
+    """The store, if it is not that of AWS."""
+    region: str | None = None
+    access_key: str | None = field(default=None, repr=False)
+    """None if the environment tells, or the machine's role."""
+    secret_key: str | None = field(default=None, repr=False)
+    session_token: str | None = field(default=None, repr=False)
+    path_style: bool = False
+    """Whether the name stands in the path of addresses, and not before the host."""
+
+    @property
+    def told_region(self) -> str | None:
+        """Stores of others have none, and are told one all the same; AWS may be asked."""
+        return self.region or (None if self.endpoint is None else "us-east-1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lake:
     """Tables in one format and one catalog. The catalog is embedded when none is named."""
 
@@ -30,6 +51,8 @@ class Lake:
     """Whether somebody says where the files are; a DuckLake knows that by itself if it is there."""
     partition_column: str | None = None
     """What the tables of a DuckLake call the column of the key, if not as Tranche does."""
+    bucket: Bucket | None = None
+    """Where the files of a DuckLake are, if `warehouse` is an address such as `s3://name/folder`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "server": ("hosts",),
     "storage": ("folder",),
     "openlineage": ("namespace", "transport", "code"),
-    "lakes.*": ("format", "warehouse", "catalog", "retention", "data", "partition_column"),
+    "lakes.*": ("format", "warehouse", "catalog", "retention", "data", "partition_column", "s3"),
 }
 _TOP = (
     *("project", "state", "spark", "backfill", "server", "storage", "openlineage"),
@@ -323,7 +323,7 @@ class _Reader:
             )
         if format_ == "ducklake":
             return read_ducklake(self, name, table)
-        for setting in ("data", "partition_column"):
+        for setting in ("data", "partition_column", "s3"):
             if setting in table:
                 raise self.error(
                     f"{where}.{setting} is for lakes of the format ducklake, and {where} is of"

@@ -7,22 +7,19 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from tranche.errors import ConfigError
-from tranche.model.project import Lake
+from tranche.model.project import Bucket, Lake
+from tranche.projects import config_bucket
+from tranche.projects.config_bucket import place_in_bucket, read_bucket
 
 _KINDS = ("sqlite", "duckdb", "postgres")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _COLUMN = re.compile(r"[^\W\d]\w*")
 
 
-class Reader(Protocol):
+class Reader(config_bucket.Reader, Protocol):
     """What checks the settings of one file."""
 
     root: Path
-
-    def error(self, what: str, remedy: str, name: str) -> ConfigError: ...
-
-    def string(self, table: dict[str, Any], name: str, default: str) -> str: ...
 
     def retention(self, table: dict[str, Any], where: str) -> timedelta: ...
 
@@ -35,25 +32,42 @@ def read_ducklake(reader: Reader, name: str, table: dict[str, Any]) -> Lake:
             "write data = … instead of warehouse",
             f"{where}.warehouse",
         )
-    folder = reader.string(table, f"{where}.data", f".tranche/warehouse/{name}")
-    if _ELSEWHERE.match(folder) and not folder.startswith("file://"):
-        raise reader.error(
-            f"{where}.data is {folder!r}, and DuckDB reaches no bucket here: its extension httpfs is"
-            " in no package that Tranche installs",
-            "give a folder that Spark and this machine see",
-            f"{where}.data",
-        )
-    if folder.startswith("file:"):
-        folder = "/" + folder.removeprefix("file:").lstrip("/")
+    warehouse, bucket = _data(reader, name, table)
     return Lake(
         name=name,
         format="ducklake",
-        warehouse=str(reader.root / folder),
+        warehouse=warehouse,
+        bucket=bucket,
         database=_database(reader, name, table),
         data_named="data" in table,
         retention=reader.retention(table, where),
         partition_column=_column(reader, where, table),
     )
+
+
+def _data(reader: Reader, name: str, table: dict[str, Any]) -> tuple[str, Bucket | None]:
+    """Where the files are, as DuckDB is told it."""
+    where = f"lakes.{name}"
+    folder = reader.string(table, f"{where}.data", f".tranche/warehouse/{name}")
+    inside = place_in_bucket(folder)
+    if inside is not None:
+        bucket, path = inside
+        return f"s3://{bucket}/{path}".rstrip("/"), read_bucket(reader, where, table, bucket)
+    if _ELSEWHERE.match(folder) and not folder.startswith("file://"):
+        raise reader.error(
+            f"{where}.data is {folder!r}, which is neither a folder nor in a bucket of S3",
+            'give a folder that Spark and this machine see, or "s3://<bucket>/<folder>"',
+            f"{where}.data",
+        )
+    if "s3" in table:
+        raise reader.error(
+            f"{where}.s3 says how to reach a bucket, and the files of {where} are in a folder",
+            f'write {where}.data = "s3://<bucket>/<folder>", or take it back',
+            f"{where}.s3",
+        )
+    if folder.startswith("file:"):
+        folder = "/" + folder.removeprefix("file:").lstrip("/")
+    return str(reader.root / folder), None
 
 
 def _database(reader: Reader, name: str, table: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import time
@@ -22,8 +21,10 @@ from tranche.errors import (
     SourceMissing,
     TrancheError,
 )
+from tranche.lakes.ducklake.access import access_extensions, access_statement
 from tranche.lakes.ducklake.duck import literal, opened
-from tranche.model.project import Lake
+from tranche.lakes.ducklake.files import absolute, files_of
+from tranche.model.project import Bucket, Lake
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -67,7 +68,8 @@ class Catalog:
         self.lake = lake
         self.kind, _, self.place = lake.database.partition(":")
         self.root, self.folder = "", ""
-        """Where the files are, once it was looked at: as the catalog says it, and as a path."""
+        """Where the files are, once it was looked at: as the catalog says it, and absolute."""
+        self.files = files_of(lake)
         self.known: dict[object, object] = {}
         """What was looked up before of snapshots, which do not change."""
         self._lock = threading.RLock()
@@ -182,7 +184,10 @@ class Catalog:
         if self._attached:
             return
         if self._duck is None:
-            self._duck = opened(("ducklake", *_EXTENSIONS[self.kind]))
+            needed = access_extensions(self.lake.bucket)
+            self._duck = opened(("ducklake", *_EXTENSIONS[self.kind], *needed))
+            if self.lake.bucket is not None:
+                self._give_access(self._duck, self.lake.bucket)
         until = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -216,7 +221,7 @@ class Catalog:
             except EngineError as error:
                 if there or isinstance(error, CommitLost):
                     raise
-        os.makedirs(self.lake.warehouse, exist_ok=True)
+        self.files.make_root(self.lake.warehouse)
         # Of several that find no catalog, one makes it.
         with self._only_process() if self.kind != "postgres" else nullcontext():
             self._run_attach(new=True)
@@ -281,16 +286,39 @@ class Catalog:
                 "use a lake that is not encrypted",
             )
         self.root = about["data_path"]
-        self.folder = os.path.abspath(self.root)
-        if "://" in self.root:
+        self.folder = absolute(self.root)
+        bucket = self.lake.bucket
+        own = "" if bucket is None else f"s3://{bucket.name}/"
+        if "://" in self.root and not (own and f"{self.folder}/".startswith(own)):
             raise self._unreached(self.root)
 
     def _unreached(self, place: str) -> EngineUnavailable:
+        name = self.lake.name
+        if place.startswith("s3://"):
+            return EngineUnavailable(
+                f"the files of the DuckLake {name!r} are in a bucket, at {place}",
+                f'write lakes.{name}.data = "{place.rstrip("/")}", and s3 = … if it takes more to'
+                " reach it",
+            )
         return EngineUnavailable(
-            f"the files of the DuckLake {self.lake.name!r} are at {place}, which is no folder that"
-            " Spark and this machine see",
-            "use a lake whose data is in a folder that both reach",
+            f"the files of the DuckLake {name!r} are at {place}, which is neither a folder that"
+            " Spark and this machine see nor in a bucket of S3",
+            "use a lake whose data is in one of these",
         )
+
+    def _give_access(self, duck: DuckDBPyConnection, bucket: Bucket) -> None:
+        try:
+            duck.execute(access_statement(bucket))
+        except Exception as error:
+            self._close()
+            said = _line(str(error))
+            for hidden in filter(None, (bucket.secret_key, bucket.session_token)):
+                said = said.replace(hidden, "…")
+            raise EngineUnavailable(
+                f"nothing says who may use the bucket {bucket.name!r}: {said}",
+                f"give lakes.{self.lake.name}.s3 an access_key and a secret_key, or set"
+                " AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+            ) from None
 
     def _roll_back(self) -> None:
         if self._duck is None:

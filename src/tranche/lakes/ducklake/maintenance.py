@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from tranche.errors import EngineError
@@ -91,14 +90,13 @@ def _expire(table: DuckLakeTable, upkeep: Upkeep) -> int:
 def _forget_ended(table: DuckLakeTable, upkeep: Upkeep) -> int:
     """Removes what attempts have left that ended."""
     left = 0
-    for entry, path in table.staging_place.entries():
-        written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    for entry, written in table.staging_place.entries():
         if entry.run not in upkeep.running and written < upkeep.left_before:
             left += len(entry.files)
             table.forget_attempt(entry.attempt)
     for folder in table.staging_place.strays(upkeep.left_before):
-        left += sum(1 for _ in folder.rglob("*.parquet"))
-        shutil.rmtree(folder, ignore_errors=True)
+        left += len(table.catalog.files.sizes(folder))
+        table.catalog.files.remove_folder(folder)
     return left
 
 

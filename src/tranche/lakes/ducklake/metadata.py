@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from tranche.errors import ColumnsRejected, EngineError
 from tranche.lakes.ducklake.catalog import META, Catalog
+from tranche.lakes.ducklake.files import absolute
 from tranche.lakes.ducklake.types import is_written, spark_type
 
 FIELD_ID = "parquet.field.id"
@@ -97,7 +97,7 @@ class Version:
 
     @cached_property
     def path(self) -> str:
-        return os.path.abspath(self.name)
+        return absolute(self.name)
 
     @cached_property
     def schema(self) -> StructType:
@@ -133,7 +133,7 @@ class DataFile:
 
     @property
     def path(self) -> str:
-        return os.path.abspath(self.name)
+        return absolute(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +192,12 @@ def _look(catalog: Catalog, schema: str, table: str, at: int) -> Version | None:
     if not found:
         return None
     number, begin, above, above_relative, path, relative = found[0]
-    root = _joined(catalog.root, above, above_relative)
+    root = joined(catalog.root, above, above_relative)
     return Version(
         int(number),
         at,
         int(begin),
-        _joined(root, path, relative),
+        joined(root, path, relative),
         _columns(catalog, int(number), at),
         _layout(catalog, int(number), at),
     )
@@ -303,10 +303,10 @@ def _files(catalog: Catalog, version: Version) -> tuple[DataFile, ...]:
         before = found.get(int(number))
         deletes = () if before is None else before.deletes
         if gone is not None:
-            deletes = (*deletes, _joined(version.name, gone, gone_relative))
+            deletes = (*deletes, joined(version.name, gone, gone_relative))
         found[int(number)] = DataFile(
             int(number),
-            _joined(version.name, path, relative),
+            joined(version.name, path, relative),
             int(count),
             int(size),
             int(begin),
@@ -396,7 +396,7 @@ def _mappings(catalog: Catalog, table: int) -> dict[int, tuple[Mapped, ...]]:
     return {number: below(each, None) for number, each in grouped.items()}
 
 
-def _joined(root: str, path: str, relative: object) -> str:
+def joined(root: str, path: str, relative: object = True) -> str:
     return f"{root.rstrip('/')}/{path}" if relative else path
 
 

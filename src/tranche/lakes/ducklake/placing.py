@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from tranche.lakes.ducklake.catalog import META, Catalog
+from tranche.lakes.ducklake.metadata import joined
 
 _PLAIN = re.compile("[A-Za-z0-9_-]+")
 
@@ -19,8 +19,8 @@ def new_folder(catalog: Catalog, schema: str, table: str) -> str:
             (schema,),
         )
         above, relative = known[0] if known else (schema, True)
-        root = os.path.join(catalog.folder, str(above)) if relative else str(above)
-        return os.path.join(root, table)
+        root = joined(catalog.folder, str(above), relative)
+        return joined(root, table)
 
 
 def is_foreseen(catalog: Catalog, schema: str, table: str) -> bool:

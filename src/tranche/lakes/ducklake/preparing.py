@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
@@ -67,7 +66,7 @@ class Preparing:
         parts = self._parts(layout, sliced=sliced, inserts=inserts)
         files: tuple[StagedFile, ...] = ()
         place = self.waiting.place(commit.attempt.id, self.waiting.next_number(commit.attempt.id))
-        gone = Path(f"{place}-gone")
+        gone = f"{place}-gone"
         if changed:
             physical = self.table.physical(merged.rows)
             rows = self._fitting(physical, version.schema, version)
@@ -78,7 +77,7 @@ class Preparing:
             self._previews[commit.attempt.id] = reader(
                 self.table.session, place, parts, {}, version.schema
             )
-            merged.gone.coalesce(1).write.parquet(str(gone))
+            merged.gone.coalesce(1).write.parquet(gone)
         self._note(
             commit,
             kind="merge",
@@ -87,7 +86,7 @@ class Preparing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
-            positions=str(gone) if changed > inserted else None,
+            positions=gone if changed > inserted else None,
             changed=changed,
             inserted=inserted,
             seen=seen,
@@ -166,7 +165,7 @@ class Preparing:
         version: Version | None,
         *,
         inserts: bool,
-    ) -> tuple[tuple[StagedFile, ...], Path]:
+    ) -> tuple[tuple[StagedFile, ...], str]:
         column = self.table.key_column if target.sliced else None
         key = target.partition if target.sliced and not target.ranged else None
         for each in target.keys if target.sliced else ():
@@ -209,13 +208,13 @@ class Preparing:
 
         return rows.select(*(column(field) for field in schema.fields))
 
-    def _note(self, commit: Commit, *, place: Path, **what: Any) -> Entry:
+    def _note(self, commit: Commit, *, place: str, **what: Any) -> Entry:
         entry = Entry(
             attempt=commit.attempt.id,
             run=commit.attempt.run,
             publication=commit.publication,
             table=self.table.noted_name,
-            number=int(place.name.rpartition("-")[2]),
+            number=int(place.rpartition("-")[2]),
             fingerprint=commit.fingerprint,
             partition=commit.partition,
             **what,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -170,7 +169,7 @@ class Publishing:
 
         The snapshot may have expired, and with it what it said of itself.
         """
-        names = [os.path.basename(file.name) for file in entry.files if not file.inserted]
+        names = [file.name.rpartition("/")[2] for file in entry.files if not file.inserted]
         if not names:
             return None
         (found,) = self.catalog.rows(
@@ -254,7 +253,7 @@ class Publishing:
                 where = f" WHERE {identifier(self.table.key_column)} IN ({listed})"
             self.catalog.asked(f"DELETE FROM {self.name}{where}", entry.keys or ())
         elif entry.positions is not None:
-            files = os.path.join(entry.positions, "*.parquet")
+            files = f"{entry.positions}/*.parquet"
             expected = check_positions(self.catalog, files)
             own = identifier(self.table.address.table)
             ((gone,),) = self.catalog.asked(

@@ -28,6 +28,7 @@ from pyspark.sql.utils import is_remote
 from tranche.errors import SourceMissing
 from tranche.lakes.ducklake.catalog import LAKE, META, Catalog
 from tranche.lakes.ducklake.duck import identifier
+from tranche.lakes.ducklake.files import absolute
 from tranche.lakes.ducklake.metadata import (
     FIELD_ID,
     Contents,
@@ -68,7 +69,7 @@ def read(
 ) -> DataFrame:
     """All rows; if they are to be located, each says where it is."""
     frames = [
-        _frame(session, found, kind, files, located=located)
+        _frame(session, catalog, found, kind, files, located=located)
         for kind, files in _grouped(found).items()
     ]
     if found.inlined:
@@ -96,6 +97,7 @@ def _grouped(found: Contents) -> dict[_Kind, list[DataFile]]:
 
 def _frame(
     session: SparkSession,
+    catalog: Catalog,
     found: Contents,
     kind: _Kind,
     files: Sequence[DataFile],
@@ -112,7 +114,7 @@ def _frame(
     reader = session.read.schema(StructType(fields))
     if folders:
         reader = reader.option("basePath", escaped_path(found.version.path))
-    rows = _opened(reader, files)
+    rows = _opened(reader, catalog, found, files)
     if kind.partial:
         at = found.version.snapshot
         rows = rows.where(F.coalesce(F.col(_SNAPSHOT), F.lit(0)) <= at)
@@ -134,14 +136,18 @@ def _frame(
     return rows.select(*(c.alias(n) for c, n in zip(columns, names, strict=True)))
 
 
-def _opened(reader: DataFrameReader, files: Sequence[DataFile]) -> DataFrame:
+def _opened(
+    reader: DataFrameReader, catalog: Catalog, found: Contents, files: Sequence[DataFile]
+) -> DataFrame:
     try:
         return _parquet(reader, [escaped_path(file.path) for file in files])
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
         # Spark names the first that it missed, in its own spelling.
-        gone = next((file.path for file in files if not os.path.exists(file.path)), None)
+        there = catalog.files.sizes(found.version.path)
+        others = (file.path for file in files if file.path not in there)
+        gone = next((path for path in others if not catalog.files.exists(path)), None)
         raise SourceMissing(
             f"{gone or files[0].path} is named by the catalog, and Spark finds no such file",
             "bring it back, go back to a snapshot without it, or see that Spark reaches the folder",
@@ -264,13 +270,11 @@ def _positions(session: SparkSession, found: Contents, files: Sequence[DataFile]
     """The rows of files that are gone."""
     frames = []
     pairs = [
-        (address(os.path.abspath(gone)), address(file.path))
-        for file in files
-        for gone in file.deletes
+        (address(absolute(gone)), address(file.path)) for file in files for gone in file.deletes
     ]
     if pairs:
         schema = StructType([StructField("pos", LongType()), StructField(_SNAPSHOT, LongType())])
-        paths = [escaped_path(os.path.abspath(gone)) for file in files for gone in file.deletes]
+        paths = [escaped_path(absolute(gone)) for file in files for gone in file.deletes]
         rows = _parquet(session.read.schema(schema), paths)
         rows = rows.where(F.coalesce(F.col(_SNAPSHOT), F.lit(0)) <= found.version.snapshot)
         rows = rows.select(

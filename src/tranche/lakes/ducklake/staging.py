@@ -8,13 +8,10 @@ What was not committed goes with the note that says which names there were.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -24,12 +21,14 @@ from pyspark.sql.types import DataType, DateType, StringType, StructField, Struc
 
 from tranche.errors import EngineError, KeyRejected
 from tranche.lakes.ducklake.catalog import Catalog
+from tranche.lakes.ducklake.files import Files
 from tranche.lakes.ducklake.layout import Part, is_told
 from tranche.lakes.ducklake.paths import NULL_FOLDER, folder_name
 from tranche.model.partitioning_text import shown
 from tranche.script.binding import escaped_path, quoted_name
 
 _LONGEST = 255
+_NOTE, _TABLE = ".json", "table.json"
 _VALUE = "v"
 """What values begin with on their way through Spark, for which an empty one is none."""
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
@@ -97,23 +96,29 @@ class Entry:
 class Staging:
     """The folder for what waits of one table."""
 
-    folder: Path
+    folder: str
     catalog: Catalog = field(repr=False)
 
+    @property
+    def files(self) -> Files:
+        return self.catalog.files
+
     def next_number(self, attempt: str) -> int:
+        begin = f"staged-{attempt}-"
         numbers = [
-            int(path.name.rpartition("-")[2])
-            for path in self.folder.glob(f"staged-{attempt}-*[0-9]")
+            int(name.removeprefix(begin))
+            for name in self.files.names(self.folder)
+            if name.startswith(begin) and name.removeprefix(begin).isdecimal()
         ]
         return max(numbers, default=-1) + 1
 
-    def place(self, attempt: str, number: int) -> Path:
-        return self.folder / f"staged-{attempt}-{number}"
+    def place(self, attempt: str, number: int) -> str:
+        return f"{self.folder}/staged-{attempt}-{number}"
 
     def write(
         self,
         rows: DataFrame,
-        place: Path,
+        place: str,
         parts: Sequence[Part],
         *,
         slice_column: str | None = None,
@@ -143,24 +148,25 @@ class Staging:
         if moving and spread:
             frame = frame.repartition(*by)
         writer = frame.write.partitionBy(*by) if by else frame.write
-        writer.parquet(str(place))
+        writer.parquet(place)
         found = self._found(place, parts, fixed, slice_column, types)
         return tuple(replace(file, inserted=True) for file in found) if inserted else found
 
     def _found(
         self,
-        place: Path,
+        place: str,
         parts: Sequence[Part],
         fixed: Mapping[str | None, str | None],
         slice_column: str | None,
         types: Mapping[str, DataType],
     ) -> tuple[StagedFile, ...]:
-        counted = self.counted(sorted(str(path) for path in place.rglob("*.parquet")))
+        sizes = self.files.sizes(place)
+        counted = self.counted(list(sizes))
         found = []
         for path, rows in counted.items():
             if rows == 0:
                 continue
-            said = iter(os.path.relpath(path, place).split("/")[:-1])
+            said = iter(path.removeprefix(f"{place}/").split("/")[:-1])
             values = {
                 part.column: fixed[part.column] if part.column in fixed else _value(next(said))
                 for part in parts
@@ -177,9 +183,8 @@ class Staging:
             absent = tuple((column, _cast(value, types[column])) for column, value in absent)
             name = f"tranche-{uuid4()}.parquet"
             key = values.get(slice_column, fixed.get(slice_column)) if slice_column else None
-            size = os.stat(path).st_size
             whole = "/".join((*folders, name))
-            found.append(StagedFile(path, whole, rows, size, key, not told, absent))
+            found.append(StagedFile(path, whole, rows, sizes[path], key, not told, absent))
         return tuple(found)
 
     def counted(self, paths: Sequence[str]) -> dict[str, int]:
@@ -192,83 +197,70 @@ class Staging:
         return {str(name): int(count) for name, count in rows}
 
     def note(self, entry: Entry) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        new = self.folder / f"{entry.attempt}.json.new"
-        new.write_text(json.dumps(asdict(entry)))
-        os.replace(new, self.folder / f"{entry.attempt}.json")
+        self.files.put(self._noted(entry.attempt), json.dumps(asdict(entry)))
 
     def entry(self, attempt: str) -> Entry | None:
-        try:
-            found = json.loads((self.folder / f"{attempt}.json").read_text())
-        except FileNotFoundError:
+        text = self.files.text(self._noted(attempt))
+        if text is None:
             return None
+        found = json.loads(text)
         found["files"] = tuple(_file(each) for each in found["files"])
         if found["keys"] is not None:
             found["keys"] = tuple(found["keys"])
         return Entry(**found)
 
-    def entries(self) -> list[tuple[Entry, Path]]:
-        paths = sorted(self.folder.glob("*.json")) if self.folder.exists() else []
-        found = ((self.entry(path.stem), path) for path in paths if path.stem != "table")
-        return [(entry, path) for entry, path in found if entry is not None]
+    def entries(self) -> list[tuple[Entry, datetime]]:
+        """What attempts have staged, and when they noted it."""
+        names = [name for name in self.files.names(self.folder) if name.endswith(_NOTE)]
+        found = ((self.entry(name.removesuffix(_NOTE)), name) for name in names if name != _TABLE)
+        return [
+            (entry, self.files.changed_at(f"{self.folder}/{name}"))
+            for entry, name in found
+            if entry is not None
+        ]
 
-    def strays(self, before: datetime) -> list[Path]:
+    def strays(self, before: datetime) -> list[str]:
         """What was written before a time by attempts that broke off before they noted anything."""
         noted = tuple(f"staged-{entry.attempt}-" for entry, _ in self.entries())
-        return [
-            path
-            for path in self.folder.glob("staged-*")
-            if not path.name.startswith(noted)
-            and datetime.fromtimestamp(path.stat().st_mtime, UTC) < before
-        ]
+        names = (name for name in self.files.names(self.folder) if name.startswith("staged-"))
+        places = (f"{self.folder}/{name}" for name in names if not name.startswith(noted))
+        return [place for place in places if self.files.changed_at(place) < before]
 
     def show(self, entry: Entry, table: str) -> list[str]:
         """Gives the files that are registered their names."""
-        shown_ = []
-        for file in entry.files:
-            if file.inserted:
-                continue
-            to = Path(table) / file.name
-            to.parent.mkdir(parents=True, exist_ok=True)
-            if not to.exists():
-                try:
-                    os.link(file.path, to)
-                except OSError:
-                    # Some file systems give a file one name only.
-                    shutil.copyfile(file.path, to)
-            shown_.append(str(to))
-        return shown_
+        names = [(file.path, f"{table}/{file.name}") for file in entry.files if not file.inserted]
+        self.files.give_names(names)
+        return [name for _, name in names]
 
     def hide(self, entry: Entry, table: str) -> None:
         """Takes those names back."""
-        for file in entry.files:
-            (Path(table) / file.name).unlink(missing_ok=True)
+        self.files.remove(f"{table}/{file.name}" for file in entry.files if not file.inserted)
 
     def clear(self, attempt: str) -> None:
         """Removes what waits of an attempt."""
-        for path in self.folder.glob(f"staged-{attempt}-*"):
-            shutil.rmtree(path, ignore_errors=True)
-        (self.folder / f"{attempt}.json").unlink(missing_ok=True)
+        for name in self.files.names(self.folder):
+            if name.startswith(f"staged-{attempt}-"):
+                self.files.remove_folder(f"{self.folder}/{name}")
+        self.files.remove([self._noted(attempt)])
 
     # What is noted of a table
 
     def properties(self) -> dict[str, str]:
-        try:
-            found: dict[str, str] = json.loads((self.folder / "table.json").read_text())
-        except FileNotFoundError:
-            return {}
+        text = self.files.text(f"{self.folder}/{_TABLE}")
+        found: dict[str, str] = {} if text is None else json.loads(text)
         return found
 
     def set_property(self, name: str, value: str) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        new = self.folder / f"table.json.{uuid4()}.new"
-        new.write_text(json.dumps({**self.properties(), name: value}))
-        os.replace(new, self.folder / "table.json")
+        noted = json.dumps({**self.properties(), name: value})
+        self.files.put(f"{self.folder}/{_TABLE}", noted)
+
+    def _noted(self, attempt: str) -> str:
+        return f"{self.folder}/{attempt}{_NOTE}"
 
 
 def reader(
     session: SparkSession,
-    place: Path,
+    place: str,
     parts: Sequence[Part],
     fixed: Mapping[str, str],
     schema: StructType,
@@ -295,7 +287,7 @@ def reader(
 
     def read() -> DataFrame:
         opened = session.read.schema(StructType([*inside, *folders]))
-        rows = opened.parquet(escaped_path(str(place)))
+        rows = opened.parquet(escaped_path(place))
         return rows.select(*(value(field_) for field_ in schema.fields))
 
     return read

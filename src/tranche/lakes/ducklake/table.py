@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
@@ -94,7 +93,7 @@ class DuckLakeTable(Table):
     @cached_property
     def staging_place(self) -> Staging:
         with self.catalog.using():
-            folder = Path(self.catalog.folder) / "_tranche" / self.schema / self.address.table
+            folder = f"{self.catalog.folder}/_tranche/{self.schema}/{self.address.table}"
         return Staging(folder, self.catalog)
 
     @property
