@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test slow fault connect cluster screenshots check bench lock format clean
+.PHONY: help demo test slow fault connect cluster buckets screenshots check bench lock format clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -38,6 +38,11 @@ connect: $(READY) ## Run the end-to-end tests on a server of Spark Connect (slow
 cluster: $(READY) ## Run the end-to-end tests on a cluster of two workers (slow)
 	@sh scripts/java
 	$(BIN)/python -m pytest -q tests/e2e -m spark --spark cluster
+
+buckets: $(READY) ## Run the tests of DuckLake with its files in a store of objects (slow)
+	@sh scripts/java
+	$(BIN)/python -m pytest -q tests/spark/test_buckets.py tests/spark/test_formats.py tests/spark/test_ducklake.py \
+	    tests/spark/test_ducklake_histories.py -k "ducklake or bucket" --files bucket
 
 screenshots: $(READY) ## Take the pictures of the pages anew for the documents
 	@sh scripts/java

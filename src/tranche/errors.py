@@ -56,7 +56,8 @@ The tree::
     │   │   └── StatementRejected    one that Spark does not understand, whatever the data
     │   ├── CommitLost               other writers won every race for the commit
     │   ├── CommitUnknown            nobody said whether the commit arrived
-    │   └── CatalogLost              the database of a catalog went away
+    │   ├── CatalogLost              the database of a catalog went away
+    │   └── BucketLost               a bucket did not answer, or not now
     ├── StateError                   the store could not do it
     │   ├── StateUnavailable         cannot be opened
     │   ├── StateLocked              held by another process for too long

@@ -37,7 +37,7 @@ from tranche.script.sql import read_sql_script
 from tranche.script.violations import read_violation_query
 from tranche.testing import MemoryStore
 
-from .stores import Store, store
+from ..stores import Store, store
 
 BUCKET = "acme-lake"
 CONF = """\

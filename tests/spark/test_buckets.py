@@ -17,8 +17,8 @@ from tranche.model.asset import LakeTable
 from tranche.model.project import Lake
 from tranche.ports import Upkeep
 
+from ..stores import Store, store
 from .conftest import BUCKET, CONF
-from .stores import Store, store
 
 if TYPE_CHECKING:
     from .conftest import Bench

@@ -104,10 +104,14 @@ def write_files(bench: Bench, duck: duckdb.DuckDBPyConnection) -> None:
 
 def files(bench: Bench) -> set[str]:
     """All files of the schema, registered or not."""
-    root = Path(lake_of(bench).warehouse)
-    found = [*(root / bench.schema).rglob("*.parquet")]
-    found += (root / "_tranche" / bench.schema).rglob("*.parquet")
-    return {str(path.relative_to(root)) for path in found}
+    root, own = lake_of(bench).warehouse, catalog_of(lake_of(bench)).files
+    found = {**own.sizes(f"{root}/{bench.schema}"), **own.sizes(f"{root}/_tranche/{bench.schema}")}
+    return {path.removeprefix(f"{root}/") for path in found}
+
+
+def in_folders(bench: Bench) -> None:
+    if lake_of(bench).bucket is not None:
+        pytest.skip("it looks into folders by itself")
 
 
 def test_files_are_where_duckdb_has_them_and_a_day_reads_its_own(bench: Bench) -> None:
@@ -301,6 +305,39 @@ def test_a_slice_that_a_client_changed_is_merged_anew(bench: Bench) -> None:
         assert found == [(1, "theirs"), (2, "B"), (3, "c")]
 
 
+@pytest.mark.parametrize(
+    ("theirs", "is_the_same"),
+    [
+        ("INSERT INTO t VALUES (9, 'theirs', '2026-05-02')", False),
+        ("DELETE FROM t WHERE id = 8", False),
+        ("INSERT INTO t VALUES (9, 'theirs', '2026-05-01')", True),
+        ("DELETE FROM t WHERE id = 7", True),
+        ("INSERT INTO t VALUES (9, 'theirs', NULL)", False),
+    ],
+)
+def test_rows_that_the_catalog_has_are_of_slices_too(
+    bench: Bench, theirs: str, is_the_same: bool
+) -> None:
+    """Few rows of clients are kept there, and not in files."""
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    with client(bench) as duck:
+        duck.execute("INSERT INTO t VALUES (7, 'x', '2026-05-01'), (8, 'y', '2026-05-02')")
+        work = bench.work(
+            DAILY.format(rows="(1, 'b')", how="", more="-- data_test not_null id\n"),
+            partition="2026-05-01",
+        )
+        with bench.engine.attempt(work) as trial:
+            trial.stage()
+            duck.execute(theirs)
+            if is_the_same:
+                with pytest.raises(CommitLost, match="another writer changed the same slice"):
+                    trial.publish()
+                return
+            trial.publish()
+        found = duck.execute("SELECT id FROM t WHERE _tranche_partition = '2026-05-01'")
+        assert found.fetchall() == [(1,)]
+
+
 def test_files_of_a_commit_that_failed_are_gone(bench: Bench) -> None:
     assert put(bench, "(1, 'a')").status == "succeeded"
     before = files(bench)
@@ -340,6 +377,7 @@ def test_an_attempt_whose_process_died_after_the_commit_is_found(bench: Bench) -
 
 
 def test_a_file_that_is_missing(bench: Bench) -> None:
+    in_folders(bench)
     assert put(bench, "(1, 'a')").status == "succeeded"
     (name,) = files(bench)
     (Path(lake_of(bench).warehouse) / name).unlink()
@@ -511,6 +549,7 @@ def test_upkeep(bench: Bench) -> None:
 
 
 def test_upkeep_of_files_that_others_put_elsewhere(bench: Bench) -> None:
+    in_folders(bench)
     with client(bench) as duck:
         duck.execute("CREATE TABLE t (id INTEGER, p VARCHAR)")
         duck.execute("ALTER TABLE t SET PARTITIONED BY (p)")
@@ -678,6 +717,7 @@ def test_a_table_whose_folder_has_another_name_than_it(bench: Bench) -> None:
 
 
 def test_what_attempts_left_that_noted_nothing_goes(bench: Bench) -> None:
+    in_folders(bench)
     assert put(bench, "(1, 'a')").status == "succeeded"
     left = Path(table(bench).staging_place.place("broke-off", 0))
     left.mkdir(parents=True)
@@ -749,6 +789,7 @@ def test_duckdb_compacts_what_both_have_written(bench: Bench, type_: str, column
 
 
 def test_a_slice_with_signs_beyond_ascii_reads_its_own_files(bench: Bench) -> None:
+    in_folders(bench)
     keys = ("東京", "it's　so", "plain")
     with client(bench) as duck:
         duck.execute("CREATE TABLE t (id INTEGER, _tranche_partition VARCHAR)")

@@ -106,10 +106,16 @@ class _Reader:
         self.secrets: set[str] = set()
 
     def error(self, what: str, remedy: str, name: str) -> ConfigError:
-        """A complaint about a setting; a target's own line comes before that of the base."""
+        """A complaint about a setting; a target's own line comes before that of the base.
+
+        What stands in a table on one line has that line.
+        """
         lines = setting_lines(self.text)
-        overlaid = f"targets.{self.target}.{name}"
-        return ConfigError(what, remedy, place=Place(CONFIG, lines.get(overlaid, lines.get(name))))
+        line = None
+        while line is None and name:
+            line = lines.get(f"targets.{self.target}.{name}", lines.get(name))
+            name = name.rpartition(".")[0]
+        return ConfigError(what, remedy, place=Place(CONFIG, line))
 
     def settings(self, tables: dict[str, Any]) -> Settings:
         self.check_names(tables, _TOP, "")

@@ -94,7 +94,12 @@ def test_files_that_are_elsewhere(tmp_path: Path) -> None:
 def test_files_in_a_bucket(tmp_path: Path) -> None:
     client(tmp_path, options=f"(DATA_PATH '{tmp_path}/data/')").close()
     change(tmp_path, "data_path", "s3://bucket/lake/")
-    assert "are at s3://bucket/lake/, which is no folder" in refused(lake(tmp_path, named=False))
+    said = refused(lake(tmp_path, named=False))
+    assert "are in a bucket, at s3://bucket/lake/; write lakes.l.data = " in said
+    change(tmp_path, "data_path", "gs://bucket/lake/")
+    assert "are at gs://bucket/lake/, which is neither a folder" in refused(
+        lake(tmp_path, named=False)
+    )
 
 
 def test_what_is_no_catalog(tmp_path: Path) -> None:

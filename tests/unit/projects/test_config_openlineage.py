@@ -136,7 +136,7 @@ T = "[openlineage.transport]\n"
         ("[openlineage]\nnamespace = 5", "tranche.toml:2: openlineage.namespace is 5; give a text in quotes"),
         ("[openlineage]\ncode = 'no'", "tranche.toml:2: openlineage.code is 'no'; give true or false"),
         ("[openlineage]\ntransport = 'http'", "tranche.toml:2: openlineage.transport is no table; write [openlineage.transport]"),
-        (f"{T}url = 'http://x'", "tranche.toml: openlineage.transport has no type; use http, async_http, file, console, composite, "),
+        (f"{T}url = 'http://x'", "tranche.toml:1: openlineage.transport has no type; use http, async_http, file, console, composite, "),
         (f"{T}type = 'htp'", "tranche.toml:2: unknown type 'htp' of openlineage.transport; did you mean 'http'?"),
         (f"{T}type = 'zzz'", "tranche.toml:2: unknown type 'zzz' of openlineage.transport; use http, "),
         (f"{T}type = 'http'", "tranche.toml:1: openlineage.transport of type http has no url; add url = …"),

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from tranche.errors import CommitLost
 from tranche.lakes.ducklake.catalog import META, Catalog
+from tranche.lakes.ducklake.duck import identifier
 from tranche.lakes.ducklake.metadata import Version
 from tranche.lakes.ducklake.staging import Entry
 
 
 def check_unchanged(catalog: Catalog, version: Version, entry: Entry, column: str) -> None:
-    """Nobody may have changed the slice since, unless rows just come to it.
-
-    Rows that the catalog itself has may be of any slice.
-    """
+    """Nobody may have changed the slice since, unless rows just come to it."""
     base = entry.based_on
     if base is None or entry.kind == "append":
         return
     if version.begin > base:
         raise _changed(entry)
     since = "(begin_snapshot > ? OR end_snapshot > ?)"
-    for (name,) in catalog.asked(
-        f"SELECT table_name FROM {META}.ducklake_inlined_data_tables WHERE table_id = ?",
-        (version.id,),
-    ):
-        if catalog.missing(f'SELECT 1 FROM {META}."{name}" WHERE {since} LIMIT 1', (base, base)):
-            raise _changed(entry)
+    if _inlined(catalog, version, entry, column, since):
+        raise _changed(entry)
     touched = {
         int(number)
         for table in ("ducklake_data_file", "ducklake_delete_file")
@@ -46,6 +40,30 @@ def check_unchanged(catalog: Catalog, version: Version, entry: Entry, column: st
     keys = _keys(catalog, version, column)
     if any(number not in keys or keys[number] in entry.keys for number in touched):
         raise _changed(entry)
+
+
+def _inlined(catalog: Catalog, version: Version, entry: Entry, column: str, since: str) -> bool:
+    """Whether rows that the catalog itself has came to the slice, or went from it."""
+    base = entry.based_on
+    tables = catalog.asked(
+        f"SELECT table_name FROM {META}.ducklake_inlined_data_tables WHERE table_id = ?",
+        (version.id,),
+    )
+    for (name,) in tables:
+        table = f'{META}."{name}"'
+        if not catalog.missing(f"SELECT 1 FROM {table} WHERE {since} LIMIT 1", (base, base)):
+            continue
+        named = {str(row[0]).lower() for row in catalog.asked(f"DESCRIBE {table}")}
+        if entry.keys is None or column.lower() not in named:
+            return True
+        keys = catalog.asked(
+            f"SELECT DISTINCT {identifier(column)} FROM {table} WHERE {since}", (base, base)
+        )
+        # PostgreSQL keeps texts as bytes.
+        told = {key.decode() if isinstance(key, bytes) else str(key) for (key,) in keys}
+        if told & set(entry.keys):
+            return True
+    return False
 
 
 def check_positions(catalog: Catalog, files: str) -> int:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from tranche.errors import BucketLost, EngineUnavailable
+from tranche.errors import BucketLost, CommitLost, EngineUnavailable
 from tranche.lakes.ducklake.files import PARQUET, Files
 from tranche.model.project import Bucket
 
@@ -80,12 +80,12 @@ class Objects(Files):
         )
 
     def text(self, file: str) -> str | None:
-        try:
-            with self._asking():
+        with self._asking():
+            try:
                 found = self._client.get_object(Bucket=self.bucket.name, Key=self._key(file))
-                return str(found["Body"].read().decode())
-        except FileNotFoundError:
-            return None
+            except self._client.exceptions.NoSuchKey:
+                return None
+            return str(found["Body"].read().decode())
 
     def put(self, file: str, text: str) -> None:
         with self._asking():
@@ -107,7 +107,14 @@ class Objects(Files):
         def copy(pair: tuple[str, str]) -> None:
             file, name = pair
             source = {"Bucket": self.bucket.name, "Key": self._key(file)}
-            self._client.copy(source, self.bucket.name, self._key(name))
+            try:
+                self._client.copy(source, self.bucket.name, self._key(name))
+            except self._client.exceptions.ClientError as error:
+                if error.response.get("Error", {}).get("Code") != "404":
+                    raise
+                raise CommitLost(
+                    f"{file} is gone, which waited for its commit", "run it again"
+                ) from None
 
         self._at_once(copy, names)
 
@@ -166,8 +173,11 @@ class Objects(Files):
         except ClientError as error:
             about = error.response.get("Error", {})
             code = str(about.get("Code", ""))
-            if code in ("NoSuchKey", "404"):
-                raise FileNotFoundError(place) from None
+            if code == "NoSuchBucket" or (code == "404" and error.operation_name == "HeadBucket"):
+                raise EngineUnavailable(
+                    f"there is no bucket {self.bucket.name!r}",
+                    "make it, or correct data of the lake",
+                ) from None
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             said = f"{place} refused: {about.get('Message') or code}"
             if code == "SlowDown" or status >= 500:
