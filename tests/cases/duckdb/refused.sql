@@ -118,7 +118,7 @@ SELECT x::DOUBLE::VARCHAR AS h FROM v;
 -- TRY_CAST to TIMESTAMP_NTZ is not translated; use CAST, or strptime
 SELECT TRY_CAST(customer AS TIMESTAMP) AS h FROM orders;
 
--- a cast of a list is not translated; cast its elements
+-- a cast of a list, struct or map is not translated; cast its elements, as in [x::VARCHAR FOR x IN list]
 SELECT [1, 2]::VARCHAR[] AS h;
 
 -- values of a text and of another type beside each other; cast them

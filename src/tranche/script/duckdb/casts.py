@@ -34,7 +34,7 @@ _FORMS = {"date": _DATE, "timestamp_ntz": _TIMESTAMP, "timestamp": _ZONED}
 @rule(exp.Cast)
 def cast(node: exp.Expr) -> Piece:
     only(node, "this", "to", "_type", "safe")
-    if isinstance(node.this, exp.Array) and _is_nested(node):
+    if _is_nested(node):
         return _cast_list(node)
     target = spark_type(node.args["to"])
     _check_literal(node.this, target)
@@ -49,8 +49,12 @@ def _is_nested(node: exp.Expr) -> bool:
 
 def _cast_list(node: exp.Expr) -> Piece:
     """`[]::INTEGER[]`: a list that has nothing to convert."""
-    if node.this.expressions:
-        raise refused(node, "a cast of a list is not translated", "cast its elements")
+    if not isinstance(node.this, exp.Array) or node.this.expressions:
+        raise refused(
+            node,
+            "a cast of a list, struct or map is not translated",
+            "cast its elements, as in [x::VARCHAR FOR x IN list]",
+        )
     return Piece(f"CAST(array() AS {nested_type(node.args['to']).upper()})", "list")
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tranche.script.duckdb.calls import constant_number, constant_text, declined, function, said
 from tranche.script.duckdb.operators import unified
 from tranche.script.duckdb.pieces import Piece, literal, name, refused
-from tranche.script.duckdb.rules import only, rule, say
+from tranche.script.duckdb.rules import guarded, only, rule, say
 from tranche.script.duckdb.types import common
 
 declined(
@@ -97,6 +97,11 @@ def map_of_lists(node: exp.Expr) -> Piece:
 @function(1, 1, "map_keys", "map_values")
 def of_map(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     return Piece(f"{str(node.this).lower()}({say(arguments[0]).text})", "list")
+
+
+@function(1, 1, "array_length")
+def array_length(_node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+    return Piece(f"CAST(size({say(arguments[0]).text}) AS BIGINT)", "bigint")
 
 
 @function(1, 1, "cardinality")
@@ -266,9 +271,12 @@ def extract(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
 @function(2, 2, "array_to_string")
 def to_text(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     values, separator = said(arguments)
-    if values.element != "string":
-        raise refused(node, "array_to_string of a list of unknown elements", "cast them to VARCHAR")
-    return Piece(f"array_join({values.text}, {separator.text})", "string")
+    what, remedy = "array_to_string of something else than texts", "[x::VARCHAR FOR x IN list] casts"
+    if values.element not in ("string", None):
+        raise refused(node, what, remedy)
+    text = f"array_join({values.text}, {separator.text})"
+    bad = [] if values.element else [f"{values.kind} <> 'array<string>'"]
+    return Piece(guarded(node, text, bad, what, remedy), "string")
 
 
 @function(1, 3, "range", "generate_series")

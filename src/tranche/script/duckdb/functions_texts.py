@@ -19,7 +19,7 @@ from tranche.script.duckdb.cases import lowered, unless_unlike
 from tranche.script.duckdb.operators import as_text
 from tranche.script.duckdb.pieces import Piece, literal, refused
 from tranche.script.duckdb.regex import Pattern, java_pattern, java_replacement
-from tranche.script.duckdb.rules import only, rule, say
+from tranche.script.duckdb.rules import guarded, only, rule, say
 
 templates(
     "string",
@@ -81,12 +81,32 @@ def trimmed(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     return Piece(f"trim({side} {what} FROM {value.text})", "string")
 
 
-@function(1, 1, "length", "len", "char_length", "character_length")
-def length(_node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+@function(1, 1, "length", "len")
+def length(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+    """Of a text or of a list; which of them it is, Spark knows when it plans the query."""
     [value] = said(arguments)
-    word = "size" if value.type in ("list", "map") else "length"
-    text = f"CAST({word}({value.text}) AS BIGINT)"
-    return Piece(text, "bigint")
+    if value.type is not None:
+        word = "size" if value.type == "list" else "length"
+        return Piece(f"CAST({word}({value.text}) AS BIGINT)", "bigint")
+    # Each side stands for both types, and only one of them is left in the plan.
+    whole = f"to_variant_object(named_struct('v', {value.text}))"
+    text = (
+        f"if({value.kind} = 'string', length(CAST({value.text} AS STRING)),"
+        f" size(variant_get({whole}, '$.v', 'array<variant>')))"
+    )
+    said_ = guarded(
+        node,
+        text,
+        [f"NOT ({value.kind} = 'string' OR {value.kind} LIKE 'array<%')"],
+        "a length of something else than a text or a list",
+        "write strlen(x) for bytes, cardinality(x) for a map, or cast it to VARCHAR",
+    )
+    return Piece(f"CAST({said_} AS BIGINT)", "bigint")
+
+
+@function(1, 1, "char_length", "character_length")
+def char_length(_node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+    return Piece(f"CAST(length({say(arguments[0]).text}) AS BIGINT)", "bigint")
 
 
 @function(1, 9, "concat")

@@ -20,6 +20,10 @@ l[1:2]
 l[2:]
 l[-2:]
 len([1, 2])
+len(l)
+length(ls)
+len(string_split(s, 'o')) + len(l) + len(s)
+array_length(ls)
 len(list_concat(ls, ls))
 [1] || [2, 3]
 list_concat(l, [9])
@@ -71,6 +75,8 @@ range(3, 1)
 generate_series(1, 3)
 generate_series(3, 1)
 array_to_string(['a', 'b'], '-')
+array_to_string(ls, '|')
+array_to_string([x::VARCHAR FOR x IN l], '|')
 array_to_string(string_split('x y', ' '), '+')
 string_split(s, ' ')[1]
 len(string_split(s, 'o'))
