@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from tranche.cli.output import Output, harmless, shown
+from tranche.cli.output import Output, counted, harmless, shown
 from tranche.cli.progress import RunProgress, named
 from tranche.planning.key_verdict import listed
 from tranche.run.news import KeysFinished, News, RunStarted, StepFinished, StepStarted
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
 
 _TOLD = 3
 """How many keys are told of at once that fail for one reason; the others are named at the end."""
+_EVERY = 20.0
+"""How many seconds go by between two lines that tell how far it is."""
 
 
 class BackfillProgress(RunProgress):
-    """A bar of keys on a terminal; a line for what went wrong anywhere."""
+    """A bar of keys on a terminal, a line now and then elsewhere; what went wrong anywhere."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(output)
         self._failed = 0
+        self._ended = 0
+        self._total: int | None = None
+        self._told_at = time.monotonic()
         self._reasons: dict[tuple[str, str], list[str]] = {}
         """The keys of an asset that failed for each reason."""
         self._bar: Bar | None = None
@@ -70,9 +76,12 @@ class BackfillProgress(RunProgress):
         match news:
             case RunStarted():
                 super().__call__(news)
+                self._total = news.keys
                 if self._bar is not None and self._task is not None:
                     self._bar.update(self._task, total=news.keys)
             case StepStarted(step):
+                if self._bar is None and step.keys > 1:
+                    self._output.note(f"{named(step)}: {counted(step.keys, 'key')}")
                 self.say(named(step))
             case KeysFinished():
                 self._keys_finished(news)
@@ -87,6 +96,16 @@ class BackfillProgress(RunProgress):
                 self._failed += 1
                 self._tell(news.step.label, outcome.partition, outcome.error or "")
         self._advance(len(news.keys))
+
+    def _log(self) -> None:
+        """How far it is, where no bar shows it."""
+        now = time.monotonic()
+        if now - self._told_at < _EVERY:
+            return
+        self._told_at = now
+        of = "" if self._total is None else f" of {self._total:,}"
+        failed = f", {self._failed:,} failed" if self._failed else ""
+        self._output.note(f"{self._ended:,}{of} keys{failed}")
 
     def _tell(self, label: str, partition: str | None, error: str) -> None:
         """Why a key failed, unless some were told of that failed likewise."""
@@ -112,11 +131,13 @@ class BackfillProgress(RunProgress):
             return
         if news.status == "failed":
             self._failed += 1
-            self._output.warn(f"{named(news.step)} failed: {news.error}")
+            self._tell(news.step.label, news.step.first, news.error or "")
         self._advance(1)
 
     def _advance(self, number: int) -> None:
+        self._ended += number
         if self._bar is None or self._task is None:
+            self._log()
             return
         failed = f"[red]{self._failed} failed[/red]" if self._failed else ""
         speed = self._bar.tasks[0].speed

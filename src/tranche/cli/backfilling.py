@@ -100,7 +100,8 @@ def resume(
         backfilling.check_resumable(found, store)
         planned = backfilling.rest(project, found, store)
         if dry_run:
-            _show_plan(planned, output)
+            # A key that was there before has not been done again yet.
+            _show_plan(planned, output, missing="left to do")
             return True
         return _work_off(project, found, planned, store, output, patience=patience)
 
@@ -203,13 +204,16 @@ def show_backfill(project: Project, backfill: str, output: Output) -> None:
         output.line(f"go on with tranche backfill resume {shown(found.id)}", "dim")
 
 
-def _show_plan(planned: BackfillPlan, output: Output) -> None:
+def _show_plan(planned: BackfillPlan, output: Output, *, missing: str = "missing") -> None:
     if output.json:
         output.value(backfill_plan_view(planned))
         return
     for warning in planned.warnings:
         output.warn(warning)
-    standing = ", ".join(f"{number:,} {why}" for why, number in planned.standing.items())
+    standing = ", ".join(
+        f"{number:,} {missing if why == 'missing' else why}"
+        for why, number in planned.standing.items()
+    )
     output.line(f"{planned.asset}: {standing or 'no keys'}")
     for asset, reasons in planned.stale.items():
         for reason, number in Counter(reasons.values()).most_common(_LISTED):

@@ -31,7 +31,7 @@ def _faults(script: Script, lake: Lake) -> Iterable[Fault]:
             Place(script.path, annotations.line("materialize")),
             f"{script.asset} is to keep a history, and the Parquet tables of the lake"
             f" {lake.name!r} have no rows that change",
-            "put it into a lake of iceberg or delta",
+            "put it into a lake of iceberg, delta or ducklake",
         )
     known, what = _LAYOUTS.get(lake.format, (None, ""))
     for transform in annotations.layout:

@@ -52,6 +52,7 @@ _GONE = re.compile(r"(?:No files found that match the pattern|Cannot open file) 
 _OTHER_VERSION = re.compile(r"(?:DuckLake version|version|Version)[^\d\n]*([\d][\w.-]*)")
 _BUCKET = re.compile(r"Data path (\S+) requires the extension")
 _PASSWORD = re.compile(r"password\s*=\s*(?:'((?:[^'\\]|\\.)+)'|([^\s']\S*))|//[^:/@]*:([^@/]+)@")
+_ATTACHING = re.compile(r"Failed to attach DuckLake MetaData \S+ at path \+ ?\"[^\"]*\" ?:? ?")
 _LONGEST = 300
 
 Rows = list[tuple[Any, ...]]
@@ -360,6 +361,7 @@ def _line(said: str) -> str:
     """
     words = " ".join(line.strip() for line in said.partition("\n\n")[0].splitlines())
     words = re.sub(r"^(?:\w+ )?Error: ", "", words).rstrip(". ")
+    words = _ATTACHING.sub("", words)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 

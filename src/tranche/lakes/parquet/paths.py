@@ -34,7 +34,7 @@ def key_folder(key: str) -> str:
     if len(name.encode()) > _LONGEST:
         raise KeyRejected(
             f"the key {shown(key)} is too long for a folder of a Parquet table",
-            "use shorter keys, or a lake of iceberg or delta",
+            "use shorter keys, or a lake of iceberg, delta or ducklake",
         )
     return name
 

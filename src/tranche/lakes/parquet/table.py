@@ -150,13 +150,13 @@ class ParquetTable(FixedLayout):
         if isinstance(strategy, History):
             raise ColumnsRejected(
                 f"{self.address} is to keep a history, and a Parquet table has no rows that change",
-                "put it into a lake of iceberg or delta",
+                "put it into a lake of iceberg, delta or ducklake",
             )
         for transform in layout:
             if transform.name != "identity":
                 raise ColumnsRejected(
                     f"a Parquet table is laid out by columns as they are, not by {transform}",
-                    "select such a column, or use a lake of iceberg or delta",
+                    "select such a column, or use a lake of iceberg, delta or ducklake",
                 )
 
     def create(
@@ -447,7 +447,7 @@ def _log(warehouse: Warehouse, address: LakeTable) -> TableLog:
         raise ColumnsRejected(
             f"the lake {address.lake!r} has Parquet tables at {warehouse.root}, where folders"
             " cannot be moved at once",
-            "use a folder that this machine sees, or a lake of iceberg or delta",
+            "use a folder that this machine sees, or a lake of iceberg, delta or ducklake",
         )
     return TableLog(own, local / address.schema / address.table)
 

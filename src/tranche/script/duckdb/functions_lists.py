@@ -271,7 +271,10 @@ def extract(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
 @function(2, 2, "array_to_string")
 def to_text(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     values, separator = said(arguments)
-    what, remedy = "array_to_string of something else than texts", "[x::VARCHAR FOR x IN list] casts"
+    what, remedy = (
+        "array_to_string of something else than texts",
+        "[x::VARCHAR FOR x IN list] casts",
+    )
     if values.element not in ("string", None):
         raise refused(node, what, remedy)
     text = f"array_join({values.text}, {separator.text})"
