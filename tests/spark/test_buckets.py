@@ -39,7 +39,7 @@ def objects() -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def engine(engines: Callable[[str], SparkEngine], objects: Store) -> SparkEngine:
-    lake = '[lakes.main]\n[lakes.ducklake]\nformat = "ducklake"\n'
+    lake = '[lakes.main]\n[lakes.ducklake]\nformat = "ducklake"\ncatalog = "sqlite:bucket.db"\n'
     return engines(CONF + lake + objects.lake(BUCKET, "some data"))
 
 
@@ -76,8 +76,10 @@ def rows_of(bench: Bench) -> list[tuple[Any, ...]]:
 
 def test_slices_are_written_tested_and_read_by_duckdb(bench: Bench, objects: Store) -> None:
     keyed = " key=id"
-    assert put(bench, "(1, 'a'), (2, 'b')", how=keyed).status == "succeeded"
-    assert put(bench, "(3, 'c')", day=2, how=keyed).status == "succeeded"
+    tested = {"how": keyed, "more": "-- data_test not_null name\n"}
+    assert put(bench, "(1, 'a'), (2, 'b')", **tested).status == "succeeded"
+    for _ in range(2):
+        assert put(bench, "(3, 'c')", day=2, how=keyed).status == "succeeded"
     left = objects.keys(BUCKET, f"some data/_tranche/{bench.schema}/")
     assert not [key for key in left if not key.endswith("/")]
     before = objects.keys(BUCKET, f"some data/{bench.schema}/")

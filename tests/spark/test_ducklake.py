@@ -720,15 +720,24 @@ def test_what_attempts_left_that_noted_nothing_goes(bench: Bench) -> None:
     in_folders(bench)
     assert put(bench, "(1, 'a')").status == "succeeded"
     left = Path(table(bench).staging_place.place("broke-off", 0))
-    left.mkdir(parents=True)
-    (left / "part-0.parquet").write_bytes(b"")
+    aside = left.with_name("waiting-broke-off")
+    for folder in (left, aside):
+        folder.mkdir(parents=True)
+        (folder / "part-0.parquet").write_bytes(b"")
     at = datetime.now(UTC)
     upkeep = Upkeep(before=at, needed=frozenset(), running=frozenset(), left_before=at)
     bench.engine.maintain(table(bench).address, replace(upkeep, left_before=at - timedelta(days=3)))
-    assert left.exists()
+    assert left.exists() and aside.exists()
     soon = at + timedelta(minutes=1)
     (done,) = bench.engine.maintain(table(bench).address, replace(upkeep, left_before=soon))
-    assert not left.exists() and done.orphans >= 1
+    assert not left.exists() and not aside.exists() and done.orphans >= 2
+
+
+def test_a_merge_that_changes_nothing_leaves_nothing(bench: Bench) -> None:
+    for _ in range(2):
+        assert put(bench, "(1, 'a')", how=" key=id").status == "succeeded"
+    staging = table(bench).staging_place
+    assert staging.entries() == [] and staging.files.sizes(staging.folder) == {}
 
 
 FOLDERS = {

@@ -17,6 +17,8 @@ from tranche.script.binding import escaped_path
 
 OWN = "_tranche"
 """The folder of a warehouse for what Tranche keeps there besides the tables."""
+ASIDE = "waiting-"
+"""What folders are called in which rows wait, before the attempt that they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,9 @@ class Side:
         self, session: SparkSession, warehouse: Warehouse, table: LakeTable, commit: Commit
     ) -> None:
         self.session = session
-        self.path = f"{warehouse.own(table)}/waiting-{commit.attempt.id}"
+        self.path = f"{warehouse.own(table)}/{ASIDE}{commit.attempt.id}"
         local = warehouse.local_own(table)
-        self.folder = None if local is None else local / f"waiting-{commit.attempt.id}"
+        self.folder = None if local is None else local / f"{ASIDE}{commit.attempt.id}"
         self.columns: StructType | None = None
 
     def put(self, rows: DataFrame) -> None:

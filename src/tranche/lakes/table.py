@@ -316,7 +316,8 @@ class Table(ABC):
         raise NotImplementedError
 
     def tidy(self, commit: Commit) -> None:  # noqa: B027
-        """Removes what an attempt has left that published and had no time to clear up."""
+        """Removes what an attempt has left that published and had no time to clear up, or that had
+        nothing to publish."""
 
     @abstractmethod
     def forget(self, commit: Commit) -> None:

@@ -360,7 +360,9 @@ class SliceWriter:
 
     def picked(self, staged: Snapshot) -> Written:
         if self.unchanged(staged):
-            return self.nothing_new()
+            written = self.nothing_new()
+            self.stored.tidy(self.commit)
+            return written
         snapshot = self.stored.pick(staged.id)
         if snapshot is not None:
             return self.written(snapshot, staged, None)

@@ -371,7 +371,7 @@ _OPENING = threading.Lock()
 
 def catalog_of(lake: Lake) -> Catalog:
     """The one that this process has."""
-    known = (lake.name, lake.database, lake.warehouse, lake.data_named)
+    known = (lake.name, lake.database, lake.warehouse, lake.data_named, lake.bucket)
     with _OPENING:
         if known not in _OPEN:
             _OPEN[known] = Catalog(lake)

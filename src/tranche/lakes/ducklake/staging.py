@@ -24,6 +24,7 @@ from tranche.lakes.ducklake.catalog import Catalog
 from tranche.lakes.ducklake.files import Files
 from tranche.lakes.ducklake.layout import Part, is_told
 from tranche.lakes.ducklake.paths import NULL_FOLDER, folder_name
+from tranche.lakes.folders import ASIDE, Side
 from tranche.model.partitioning_text import shown
 from tranche.script.binding import escaped_path, quoted_name
 
@@ -221,9 +222,9 @@ class Staging:
 
     def strays(self, before: datetime) -> list[str]:
         """What was written before a time by attempts that broke off before they noted anything."""
-        noted = tuple(f"staged-{entry.attempt}-" for entry, _ in self.entries())
-        names = (name for name in self.files.names(self.folder) if name.startswith("staged-"))
-        places = (f"{self.folder}/{name}" for name in names if not name.startswith(noted))
+        noted = tuple(f"-{entry.attempt}-" for entry, _ in self.entries())
+        names = (n for n in self.files.names(self.folder) if n.startswith(("staged-", ASIDE)))
+        places = (f"{self.folder}/{n}" for n in names if not any(a in f"{n}-" for a in noted))
         return [place for place in places if self.files.changed_at(place) < before]
 
     def show(self, entry: Entry, table: str) -> list[str]:
@@ -239,7 +240,7 @@ class Staging:
     def clear(self, attempt: str) -> None:
         """Removes what waits of an attempt."""
         for name in self.files.names(self.folder):
-            if name.startswith(f"staged-{attempt}-"):
+            if name.startswith(f"staged-{attempt}-") or name == f"{ASIDE}{attempt}":
                 self.files.remove_folder(f"{self.folder}/{name}")
         self.files.remove([self._noted(attempt)])
 
@@ -256,6 +257,17 @@ class Staging:
 
     def _noted(self, attempt: str) -> str:
         return f"{self.folder}/{attempt}{_NOTE}"
+
+
+class Aside(Side):
+    """Rows that wait in the folder of the lake before the table can be written."""
+
+    def __init__(self, files: Files, *of: Any) -> None:
+        super().__init__(*of)
+        self.files = files
+
+    def drop(self) -> None:
+        self.files.remove_folder(self.path)
 
 
 def reader(

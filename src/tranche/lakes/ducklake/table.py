@@ -41,8 +41,8 @@ from tranche.lakes.ducklake.preparing import Preparing
 from tranche.lakes.ducklake.publishing import Publishing
 from tranche.lakes.ducklake.reading import read
 from tranche.lakes.ducklake.restoring import changed_keys
-from tranche.lakes.ducklake.staging import Entry, Staging
-from tranche.lakes.folders import Side, Warehouse
+from tranche.lakes.ducklake.staging import Aside, Entry, Staging
+from tranche.lakes.folders import Warehouse
 from tranche.lakes.merging import Merging
 from tranche.lakes.table import (
     ADDED,
@@ -277,9 +277,8 @@ class DuckLakeTable(Table):
     def side(self, commit: Commit) -> Waiting:
         with self.catalog.using():
             root = self.catalog.folder
-        return Side(
-            self.session, Warehouse(root), replace(self.address, schema=self.schema), commit
-        )
+        address = replace(self.address, schema=self.schema)
+        return Aside(self.catalog.files, self.session, Warehouse(root), address, commit)
 
     def note(self, name: str, value: str) -> None:
         self.staging_place.set_property(name, value)
