@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from tranche.errors import BucketLost, CommitLost, EngineUnavailable
@@ -22,17 +23,17 @@ _T = TypeVar("_T")
 
 class Objects(Files):
     def __init__(self, bucket: Bucket) -> None:
+        if find_spec("boto3") is None:
+            raise EngineUnavailable(
+                "files in a bucket need the package boto3", "pip install 'tranche[ducklake]'"
+            )
         self.bucket = bucket
 
     @cached_property
     def _client(self) -> Any:
-        try:
-            import boto3
-            from botocore.config import Config
-        except ImportError:
-            raise EngineUnavailable(
-                "files in a bucket need the package boto3", "pip install 'tranche[ducklake]'"
-            ) from None
+        import boto3
+        from botocore.config import Config
+
         bucket = self.bucket
         return boto3.session.Session().client(
             "s3",
@@ -130,8 +131,14 @@ class Objects(Files):
         for begin in range(0, len(keys), _LISTED):
             some = [{"Key": key} for key in keys[begin : begin + _LISTED]]
             with self._asking():
-                self._client.delete_objects(
+                answer = self._client.delete_objects(
                     Bucket=self.bucket.name, Delete={"Objects": some, "Quiet": True}
+                )
+            for error in answer.get("Errors", ()):
+                raise EngineUnavailable(
+                    f"the bucket {self.bucket.name!r} keeps {error.get('Key')}:"
+                    f" {error.get('Message') or error.get('Code')}",
+                    "see what the settings s3 of the lake allow",
                 )
 
     def _below(self, folder: str) -> list[dict[str, Any]]:
