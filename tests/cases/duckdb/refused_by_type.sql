@@ -37,9 +37,6 @@ SELECT TRY_CAST(t AS INTEGER) AS a FROM (VALUES ('1.5')) AS q(t);
 -- requires the ("ARRAY" or "MAP") type
 SELECT s[1] AS a FROM v;
 
--- line 3: a length of something else than a text or a list; write strlen(x) for bytes, cardinality(x) for a map, or cast it to VARCHAR
-SELECT length(d) AS a FROM v;
-
 -- line 3: array_to_string of something else than texts; [x::VARCHAR FOR x IN list] casts
 SELECT array_to_string(l, ',') AS a FROM v;
 
