@@ -191,8 +191,13 @@ class Preparing:
 
     def _fitting(self, rows: DataFrame, schema: StructType, version: Version | None) -> DataFrame:
         """The rows in the order and with the types of the table."""
-        given = {field.name.lower(): field for field in rows.schema.fields}
+        fields = rows.schema.fields
         required = {c.name for c in version.columns if not c.nullable} if version else set()
+        if not required and [(f.name, f.dataType) for f in fields] == [
+            (f.name, f.dataType) for f in schema.fields
+        ]:
+            return rows
+        given = {field.name.lower(): field for field in fields}
 
         def column(field: StructField) -> Column:
             held = given.get(field.name.lower())
