@@ -43,7 +43,10 @@ def measure() -> Iterator[Figure]:
         rows = on.spark.range(ROWS).select(
             (F.col("id") % 7).cast("string").alias("region"),
             (F.col("id") % 1000).alias("amount"),
-            F.timestamp_seconds(F.lit(1735689600) + F.col("id") % (DAYS * 86400)).alias("at"),
+            # As many rows on each day of the year.
+            F.timestamp_seconds(
+                F.lit(1735689600) + F.expr(f"id * {DAYS * 86400} DIV {ROWS}")
+            ).alias("at"),
         )
         rows.writeTo("main.default.orders").using("iceberg").create()
         for lake in ("main", "duck"):

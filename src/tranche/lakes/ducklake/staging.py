@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -29,6 +30,12 @@ from tranche.model.partitioning_text import shown
 from tranche.script.binding import escaped_path, quoted_name
 
 _LONGEST = 255
+_WITHOUT_SUMS = {
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+"""Files of sums beside those of rows would be of the first names only, and DuckDB reads none."""
+_SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
 _NOTE, _TABLE = ".json", "table.json"
 _VALUE = "v"
 """What values begin with on their way through Spark, for which an empty one is none."""
@@ -149,7 +156,10 @@ class Staging:
         if moving and spread:
             frame = frame.repartition(*by)
         writer = frame.write.partitionBy(*by) if by else frame.write
-        writer.parquet(place)
+        if "://" not in place:
+            writer = writer.options(**_WITHOUT_SUMS)
+        with _small_parts(rows.sparkSession) if moving and spread else nullcontext():
+            writer.parquet(place)
         found = self._found(place, parts, fixed, slice_column, types)
         return tuple(replace(file, inserted=True) for file in found) if inserted else found
 
@@ -257,6 +267,17 @@ class Staging:
 
     def _noted(self, attempt: str) -> str:
         return f"{self.folder}/{attempt}{_NOTE}"
+
+
+@contextmanager
+def _small_parts(session: SparkSession) -> Iterator[None]:
+    """Many files of a few rows take as long as they are many: all cores share them."""
+    before = str(session.conf.get(_SMALLEST))
+    session.conf.set(_SMALLEST, "1")
+    try:
+        yield
+    finally:
+        session.conf.set(_SMALLEST, before)
 
 
 class Aside(Side):
