@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tranche.lakes.buckets import bucket_conf
-from tranche.lakes.jars import BUCKETS, DELTA, ICEBERG, SQLITE
+from tranche.lakes.jars import BUCKETS, DELTA, ICEBERG, LOCAL_FILES, SQLITE
 from tranche.model.asset import DEFAULT_SCHEMA
 from tranche.model.project import Lake, Settings
 
@@ -48,6 +48,7 @@ def packages(settings: Settings) -> tuple[str, ...]:
         *((ICEBERG,) if "iceberg" in formats else ()),
         *((SQLITE,) if embedded else ()),
         *((DELTA,) if "delta" in formats else ()),
+        *((LOCAL_FILES,) if any(_has_folders(lake) for lake in settings.lakes.values()) else ()),
         *(BUCKETS if any(lake.bucket for lake in settings.lakes.values()) else ()),
     )
 
@@ -86,6 +87,10 @@ def binds_late(settings: Settings) -> bool:
 
 def _formats(settings: Settings) -> set[str]:
     return {lake.format for lake in settings.lakes.values()} | settings.task_formats
+
+
+def _has_folders(lake: Lake) -> bool:
+    return lake.format == "ducklake" and lake.bucket is None
 
 
 def prepare_folders(settings: Settings) -> None:

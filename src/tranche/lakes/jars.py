@@ -14,6 +14,8 @@ from platformdirs import user_cache_path
 ICEBERG: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 DELTA: Final = "io.delta:delta-spark_4.1_2.13:4.4.0"
 SQLITE: Final = "org.xerial:sqlite-jdbc:3.50.3.0"
+LOCAL_FILES: Final = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
+"""Files of this machine by Java's own means; 9 KB without anything that it needs."""
 _AWS: Final = "2.29.52"
 BUCKETS: Final = (
     # The version of the Hadoop that Spark brings, and the version of AWS that this was made with.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial, reduce
-from typing import Any, cast
+from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -23,7 +23,6 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
-from pyspark.sql.utils import is_remote
 
 from tranche.errors import SourceMissing
 from tranche.lakes.ducklake.catalog import LAKE, META, Catalog
@@ -140,7 +139,7 @@ def _opened(
     reader: DataFrameReader, catalog: Catalog, found: Contents, files: Sequence[DataFile]
 ) -> DataFrame:
     try:
-        return _parquet(reader, [escaped_path(file.path) for file in files])
+        return reader.parquet(*(escaped_path(file.path) for file in files))
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -152,16 +151,6 @@ def _opened(
             f"{gone or files[0].path} is named by the catalog, and Spark finds no such file",
             "bring it back, go back to a snapshot without it, or see that Spark reaches the folder",
         ) from error
-
-
-def _parquet(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
-    """The rows of many files, whose paths Py4J would hand over to Spark one at a time."""
-    if is_remote():
-        return reader.parquet(*paths)
-    spark: Any = reader
-    # No path has this sign in it.
-    among = spark._spark._jvm.java.util.regex.Pattern.compile("\0")
-    return cast(DataFrame, spark._df(spark._jreader.parquet(among.split("\0".join(paths)))))
 
 
 def _physical(found: Contents, kind: _Kind) -> tuple[list[StructField], list[Column]]:
@@ -275,7 +264,7 @@ def _positions(session: SparkSession, found: Contents, files: Sequence[DataFile]
     if pairs:
         schema = StructType([StructField("pos", LongType()), StructField(_SNAPSHOT, LongType())])
         paths = [escaped_path(absolute(gone)) for file in files for gone in file.deletes]
-        rows = _parquet(session.read.schema(schema), paths)
+        rows = session.read.schema(schema).parquet(*paths)
         rows = rows.where(F.coalesce(F.col(_SNAPSHOT), F.lit(0)) <= found.version.snapshot)
         rows = rows.select(
             F.regexp_replace("_metadata.file_path", "^file:/+", "/").alias("_gone"), "pos"

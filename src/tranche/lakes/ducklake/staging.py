@@ -19,6 +19,7 @@ from uuid import uuid4
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, StringType, StructField, StructType
+from pyspark.sql.utils import is_remote
 
 from tranche.errors import EngineError, KeyRejected
 from tranche.lakes.ducklake.catalog import Catalog
@@ -30,11 +31,9 @@ from tranche.model.partitioning_text import shown
 from tranche.script.binding import escaped_path, quoted_name
 
 _LONGEST = 255
-_WITHOUT_SUMS = {
-    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "fs.file.impl.disable.cache": "true",
-}
-"""Files of sums beside those of rows would be of the first names only, and DuckDB reads none."""
+_NAKED_FILES = "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem"
+"""Sets permissions itself, where Hadoop starts a `chmod` for each file and each folder."""
+_RAW_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 _SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
 _NOTE, _TABLE = ".json", "table.json"
 _VALUE = "v"
@@ -157,7 +156,7 @@ class Staging:
             frame = frame.repartition(*by)
         writer = frame.write.partitionBy(*by) if by else frame.write
         if "://" not in place:
-            writer = writer.options(**_WITHOUT_SUMS)
+            writer = writer.options(**_local_files())
         with _small_parts(rows.sparkSession) if moving and spread else nullcontext():
             writer.parquet(place)
         found = self._found(place, parts, fixed, slice_column, types)
@@ -267,6 +266,16 @@ class Staging:
 
     def _noted(self, attempt: str) -> str:
         return f"{self.folder}/{attempt}{_NOTE}"
+
+
+def _local_files() -> dict[str, str]:
+    """How files get into folders.
+
+    Files of sums beside those of rows would be of the first names only, and DuckDB reads none.
+    A server of Spark Connect has what others gave it.
+    """
+    files = _RAW_FILES if is_remote() else _NAKED_FILES
+    return {"fs.file.impl": files, "fs.file.impl.disable.cache": "true"}
 
 
 @contextmanager
