@@ -14,7 +14,7 @@ from pathlib import Path
 import pyspark
 
 from tranche.lakes.catalogs import lake_conf, packages
-from tranche.lakes.jars import JarCache
+from tranche.lakes.jars import JarCache, excluded
 from tranche.projects.config import parse_settings
 
 _SPARK = Path(pyspark.__file__).parent
@@ -91,6 +91,7 @@ def _conf(folder: Path, port: int, lakes: str) -> dict[str, str]:
     return {
         **conf,
         "spark.jars.packages": ",".join(jars.packages),
+        "spark.jars.excludes": ",".join(excluded(jars.packages)),
         "spark.jars.ivy": str(folder / "ivy"),
     }
 

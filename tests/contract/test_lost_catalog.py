@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import duckdb
 import psycopg
@@ -28,6 +29,9 @@ class Server:
             f"host={info.host} port={info.port} user={info.user} password=hunter22"
             f" dbname={self.name}"
         )
+
+    def let_in(self, anybody: bool) -> None:
+        self.admin.execute(f'ALTER DATABASE "{self.name}" ALLOW_CONNECTIONS {anybody}')
 
     def end_connections(self) -> None:
         self.admin.execute(
@@ -106,6 +110,42 @@ def test_a_commit_is_tried_again(server: Server, catalog: Catalog) -> None:
         catalog.asked("DELETE FROM dl.t WHERE i < 10")
         if tries == 1:
             server.end_connections()
+
+    assert committed(catalog, None, lambda _: None, act) is not None
+    assert (tries, count(catalog)) == (2, 90)
+
+
+def test_what_a_commit_is_based_on_is_looked_at_again(server: Server, catalog: Catalog) -> None:
+    tries = 0
+
+    def look(_: int) -> int:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            server.end_connections()
+        return count(catalog)
+
+    def act(_: int) -> None:
+        catalog.asked("DELETE FROM dl.t WHERE i < 10")
+
+    assert committed(catalog, None, look, act) is not None
+    assert count(catalog) == 90
+
+
+def test_a_database_that_is_away_for_a_while_is_waited_for(
+    server: Server, catalog: Catalog
+) -> None:
+    tries = 0
+
+    def act(_: None) -> None:
+        nonlocal tries
+        tries += 1
+        catalog.asked("DELETE FROM dl.t WHERE i < 10")
+        if tries == 1:
+            server.let_in(False)
+            server.end_connections()
+            Timer(2, server.let_in, [True]).start()
+            raise catalog.explained(duckdb.InternalException("terminating connection"))
 
     assert committed(catalog, None, lambda _: None, act) is not None
     assert (tries, count(catalog)) == (2, 90)

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 from ..elsewhere import connect_server, two_workers
+from ..stores import Store, store
 from .conftest import Shell
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
+BUCKET = "acme-lake"
 LAKES = """\
 [lakes.main]
 [lakes.delta]
@@ -21,6 +23,8 @@ format = "delta"
 [lakes.parquet]
 format = "parquet"
 [lakes.duck]
+format = "ducklake"
+[lakes.far]
 format = "ducklake"
 """
 DAILY = '-- pipeline\n-- partitioned daily start="2026-05-01"\n'
@@ -43,6 +47,10 @@ SCRIPTS = {
     "changes.sql": f"{DAILY}-- on lake://duck/pairs\n"
     "-- materialize lake://duck/changes key=id history at=partition\n"
     "SELECT 1 AS id, name FROM duck.pairs WHERE name = '{partition}'\n",
+    "far_pairs.sql": f"{DAILY}-- on lake://duck/slices\n-- materialize lake://far/pairs key=id\n"
+    "-- data_test not_null id\nSELECT id, name FROM duck.slices WHERE name = '{partition}'\n",
+    "far_slices.sql": f"{DAILY}-- on lake://far/pairs\n-- materialize lake://far/slices\n"
+    "SELECT id, name FROM far.pairs WHERE name = '{partition}'\n",
 }
 JOB = """\
 from tranche import CsvIO, Daily, DeltaIO, JsonIO, Merge, ParquetIO, job, task
@@ -85,7 +93,7 @@ import json
 import tranche
 
 found = {}
-for name in ("main", "delta", "parquet", "duck"):
+for name in ("main", "delta", "parquet", "duck", "far"):
     with tranche.lake(name) as lake:
         spark = lake.spark
         first = spark.createDataFrame([(1, "a"), (2, "b")], "id int, v string")
@@ -100,26 +108,34 @@ print(json.dumps(found))
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with connect_server(tmp_path_factory.mktemp("server"), LAKES) as url:
+def objects() -> Iterator[Store]:
+    with store(BUCKET) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, objects: Store) -> Iterator[str]:
+    lakes = LAKES + objects.lake(BUCKET, "any")
+    with connect_server(tmp_path_factory.mktemp("server"), lakes) as url:
         yield url
 
 
 @pytest.fixture(params=["connect", "cluster"])
-def shop(shell: Shell, request: pytest.FixtureRequest) -> Iterator[Shell]:
+def shop(shell: Shell, request: pytest.FixtureRequest, objects: Store) -> Iterator[Shell]:
+    lakes = LAKES + objects.lake(BUCKET, shell.folder.parent.name)
     shell.env |= {"TRANCHE_SPARK_MASTER": "", "TRANCHE_SPARK_REMOTE": ""}
     if request.param == "connect":
         shell.env["TRANCHE_SPARK_REMOTE"] = request.getfixturevalue("server")
-        yield _filled(shell)
+        yield _filled(shell, lakes)
         return
     with two_workers() as master:
         shell.env["TRANCHE_SPARK_MASTER"] = master
-        yield _filled(shell)
+        yield _filled(shell, lakes)
         shell.close()
 
 
-def _filled(shell: Shell) -> Shell:
-    shell.quick(LAKES)
+def _filled(shell: Shell, lakes: str) -> Shell:
+    shell.quick(lakes)
     for name, text in SCRIPTS.items():
         shell.write(f"pipelines/{name}", text)
     shell.write("pipelines/sales.py", JOB)
@@ -138,7 +154,7 @@ def test_frames_of_a_program(shop: Shell) -> None:
     )
     assert program.returncode == 0, program.stderr
     rows = [[1, "a"], [2, "A"], [3, "B"], [9, "x"]]
-    lakes = ("main", "delta", "parquet", "duck")
+    lakes = ("main", "delta", "parquet", "duck", "far")
     assert json.loads(program.stdout) == dict.fromkeys(lakes, rows)
 
 
@@ -154,12 +170,13 @@ def test_scripts_of_all_strategies(shop: Shell) -> None:
     assert shop.json("sql", "SELECT name FROM delta.versions_current") == [{"name": "2026-05-10"}]
     assert shop.json("sql", "SELECT count(*) AS n FROM duck.pairs") == [{"n": 4}]
     assert shop.json("sql", "SELECT name FROM duck.changes_current") == [{"name": "2026-05-10"}]
-    for table in ("lake://parquet/copied", "lake://main/copied", "lake://duck/copied"):
-        shop.json("copy", "lake://delta/raw", table)
-    all_ = " UNION ALL ".join(
-        f"SELECT id FROM {lake}.copied" for lake in ("parquet", "main", "duck")
-    )
-    assert shop.json("sql", f"SELECT count(*) AS n FROM ({all_})") == [{"n": 12}]
+    assert shop.json("sql", "SELECT count(*) AS n FROM far.pairs") == [{"n": 4}]
+    assert shop.json("sql", "SELECT count(*) AS n FROM far.slices") == [{"n": 4}]
+    lakes = ("parquet", "main", "duck", "far")
+    for lake in lakes:
+        shop.json("copy", "lake://delta/raw", f"lake://{lake}/copied")
+    all_ = " UNION ALL ".join(f"SELECT id FROM {lake}.copied" for lake in lakes)
+    assert shop.json("sql", f"SELECT count(*) AS n FROM ({all_})") == [{"n": 16}]
 
 
 def test_tasks_of_all_formats(shop: Shell) -> None:

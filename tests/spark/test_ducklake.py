@@ -19,14 +19,14 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from tranche.errors import CommitLost, EngineError
+from tranche.errors import BucketLost, CommitLost, EngineError
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.access import access_extensions, access_statement
 from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
 from tranche.lakes.ducklake.duck import opened
 from tranche.lakes.ducklake.layout import transformed
-from tranche.lakes.ducklake.staging import Staging
+from tranche.lakes.ducklake.staging import Entry, Staging
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.ducklake.types import spark_type
 from tranche.lakes.target import Target
@@ -689,6 +689,47 @@ def test_a_commit_that_arrived_although_it_was_said_to_be_lost(bench: Bench) -> 
         done = put(bench, "(2, 'b')", how=" append")
     assert (done.status, lost) == ("succeeded", ["COMMIT"]), done.error
     assert len(bench.sql("SELECT id FROM @t")) == 2
+
+
+def test_a_commit_stands_whatever_becomes_of_what_waited(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+
+    def broken(self: Staging, attempt: str) -> None:
+        raise BucketLost("the bucket does not answer", "run it again")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Staging, "clear", broken)
+        done = put(bench, "(2, 'b')", how=" append")
+    assert (done.status, done.rows) == ("succeeded", 2), done.error
+    assert len(bench.sql("SELECT id FROM @t")) == 2
+    staging, at = table(bench).staging_place, datetime.now(UTC) + timedelta(minutes=1)
+    assert len(staging.entries()) == 1
+    upkeep = Upkeep(before=at, needed=frozenset(), running=frozenset(), left_before=at)
+    bench.engine.maintain(table(bench).address, upkeep)
+    assert staging.entries() == [] and len(bench.sql("SELECT id FROM @t")) == 2
+
+
+def test_files_get_their_names_once_and_before_the_transaction(bench: Bench) -> None:
+    """A bucket copies them, for which nobody else should wait."""
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    asked, show, said = Catalog.asked, Staging.show, []
+
+    def watched(self: Catalog, statement: str, parameters: Any = ()) -> Any:
+        said.extend(word for word in ("BEGIN", "COMMIT") if statement == word)
+        if statement == "COMMIT" and said.count("COMMIT") == 1:
+            raise CommitLost("another writer came first", "run it again")
+        return asked(self, statement, parameters)
+
+    def shown(self: Staging, entry: Entry, folder: str) -> None:
+        said.append("names")
+        show(self, entry, folder)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Catalog, "asked", watched)
+        patch.setattr(Staging, "show", shown)
+        assert put(bench, "(2, 'b')").status == "succeeded"
+    assert said == ["names", "BEGIN", "COMMIT", "BEGIN", "COMMIT"]
+    assert [r["id"] for r in bench.sql("SELECT id FROM @t")] == [2]
 
 
 def test_rows_that_came_meanwhile_are_counted(bench: Bench) -> None:

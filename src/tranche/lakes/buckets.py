@@ -25,8 +25,5 @@ def bucket_conf(bucket: Bucket) -> dict[str, str]:
     }
     return {
         "spark.hadoop.fs.s3.impl": _FILES,
-        # Each file is looked at by a request, which takes its time: many at once.
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "32",
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
         **{f"{prefix}.{name}": value for name, value in told.items() if value is not None},
     }

@@ -26,24 +26,21 @@ BUCKETS: Final = (
     ),
 )
 
-SHIPPED: Final = (
+_SHIPPED: Final = (
     "com.fasterxml.jackson.core:jackson-annotations",
     "com.fasterxml.jackson.core:jackson-core",
     "com.fasterxml.jackson.core:jackson-databind",
     "com.fasterxml.jackson.datatype:jackson-datatype-jdk8",
     "com.github.luben:zstd-jni",
     "com.google.code.findbugs:jsr305",
-    "commons-codec:commons-codec",
     "commons-logging:commons-logging",
     "commons-pool:commons-pool",
     "io.airlift:aircompressor",
-    "io.netty:*",
     "io.unitycatalog:unitycatalog-client",
     "io.unitycatalog:unitycatalog-hadoop",
     "javax.annotation:javax.annotation-api",
     "org.apache.hadoop:hadoop-client-api",
     "org.apache.hadoop:hadoop-client-runtime",
-    "org.apache.httpcomponents:*",
     "org.apache.logging.log4j:log4j-api",
     "org.apache.logging.log4j:log4j-core",
     "org.apache.logging.log4j:log4j-slf4j2-impl",
@@ -57,12 +54,26 @@ SHIPPED: Final = (
     "org.roaringbitmap:RoaringBitmap",
     "org.roaringbitmap:shims",
     "org.slf4j:slf4j-api",
-    "org.wildfly.openssl:wildfly-openssl",
     "org.xerial.snappy:snappy-java",
+)
+"""What others ask for and Spark brings along already, often in another version, or never needs."""
+_NOT_FOR_BUCKETS: Final = (
+    "commons-codec:commons-codec",
+    "io.netty:*",
+    "org.apache.httpcomponents:*",
+    "org.wildfly.openssl:wildfly-openssl",
     # All of AWS, half a gigabyte, of which the parts above are asked for.
     "software.amazon.awssdk:bundle",
 )
-"""What others ask for and Spark brings along already, often in another version, or never needs."""
+
+
+def excluded(packages: Sequence[str]) -> tuple[str, ...]:
+    """What is left out of what they ask for.
+
+    >>> "software.amazon.awssdk:bundle" in excluded([ICEBERG, "org.apache.hadoop:hadoop-aws:3.4.2"])
+    False
+    """
+    return (*_SHIPPED, *(_NOT_FOR_BUCKETS if {*BUCKETS} <= {*packages} else ()))
 
 
 class JarCache:

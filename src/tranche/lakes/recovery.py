@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from tranche.errors import EngineError
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
 from tranche.lakes.observed import observed
@@ -35,16 +37,18 @@ def _of_table(
 ) -> Written | None:
     table = places.tables.of(address)
     both = (table, observed(table))
-    for each in both:
-        each.side(commit).drop()
     facts = table.facts()
     found = table.published(commit) if facts is not None else None
     if facts is None or found is None:
         for each in both:
+            each.side(commit).drop()
             each.forget(commit)
         return None
-    for each in both:
-        each.tidy(commit)
+    # The commit stands, whatever becomes of what waited: upkeep removes what is left.
+    with suppress(EngineError, OSError):
+        for each in both:
+            each.side(commit).drop()
+            each.tidy(commit)
     written = Written(snapshot=found.id, committed_at=found.at, columns=captured(facts.columns))
     place = None if facts.sliced else places.table(address)
     kept = None if place is None else place.published(commit)

@@ -10,8 +10,9 @@ from pyspark.errors import PySparkException
 from tranche.errors import EngineUnavailable
 from tranche.lakes.catalogs import packages
 from tranche.lakes.failures import explained
-from tranche.lakes.jars import BUCKETS, DELTA, SHIPPED
+from tranche.lakes.jars import BUCKETS, DELTA, excluded
 from tranche.model.project import Lake, Settings
+from tranche.projects.secrets import without_secrets
 from tranche.script.binding import quoted_name
 
 if TYPE_CHECKING:
@@ -40,10 +41,12 @@ def agreed(
     if not set(filter(None, extensions.split(","))) <= set(known.split(",")):
         lacking[EXTENSIONS] = extensions
     settable = {}
-    for name, value in asked.items():
+    for given, value in asked.items():
+        # A server reads the ones with this in front when it starts; a session's have it not.
+        name = given.removeprefix("spark.hadoop.")
         if _is_set(session, name, value):
             settable[name] = value
-        elif name in required and session.conf.get(name, None) != value:
+        elif given in required and session.conf.get(name, None) != value:
             lacking[name] = value
     return settable, lacking
 
@@ -78,12 +81,15 @@ def unfit(settings: Settings, lacking: Mapping[str, str], place: str) -> EngineU
     needed = packages(settings)
     lines = {
         **({"spark.jars.packages": ",".join(needed)} if needed else {}),
-        **({"spark.jars.excludes": ",".join(SHIPPED)} if {DELTA, *BUCKETS} & {*needed} else {}),
+        **(
+            {"spark.jars.excludes": ",".join(excluded(needed))}
+            if {DELTA, *BUCKETS} & {*needed}
+            else {}
+        ),
         **lacking,
     }
     text = "".join(f"\n  {name} {value}" for name, value in lines.items())
-    for secret in settings.secrets:
-        text = text.replace(secret, "***")
+    text = without_secrets(text, settings.secrets)
     return EngineUnavailable(
         f"the Spark at {place} was not started with what this project needs",
         f"whoever starts it sets{text}",

@@ -19,12 +19,13 @@ from tranche.errors import ConfigError, EngineUnavailable, Place
 from tranche.lakes.catalogs import lake_conf, packages, prepare_folders
 from tranche.lakes.classes import ClassArchive
 from tranche.lakes.failures import comes_from_spark
-from tranche.lakes.jars import DELTA, SHIPPED, JarCache
+from tranche.lakes.jars import DELTA, JarCache, excluded
 from tranche.lakes.launch import beside_the_command_line, holding_interrupts, with_own_python
 from tranche.lakes.remote import Remote
 from tranche.lakes.remote_settings import EXTENSIONS
 from tranche.lakes.sessions import Sessions
 from tranche.model.project import Settings
+from tranche.projects.secrets import without_secrets
 
 _OLDEST_JAVA = 17
 _LARGEST_LOG = 20_000_000
@@ -206,7 +207,7 @@ class Spark:
                         "spark.jars": ",".join(extra),
                         "spark.jars.packages": ",".join(jars.packages),
                         "spark.jars.excludes": joined(
-                            *SHIPPED, conf.get("spark.jars.excludes", "")
+                            *excluded(jars.packages), conf.get("spark.jars.excludes", "")
                         ),
                         "spark.jars.ivy": str(jars.folder),
                     }
@@ -238,9 +239,7 @@ class Spark:
                 session.stop()
                 raise KeyboardInterrupt
         except Exception as error:
-            text = _first_line(error)
-            for hidden in self._settings.secrets:
-                text = text.replace(hidden, "***")
+            text = without_secrets(_first_line(error), self._settings.secrets)
             raise EngineUnavailable(
                 f"Spark did not start: {text}",
                 f"see {self.log}" if not self._debug else "see the messages above",
@@ -259,8 +258,9 @@ class Spark:
         required[EXTENSIONS] = joined(required[EXTENSIONS], given.get(EXTENSIONS, ""))
         for name, value in given.items():
             if name in required and name != EXTENSIONS and required[name] != value:
+                said = f"spark.conf sets {name} to {value!r}, and Tranche needs {required[name]!r}"
                 raise ConfigError(
-                    f"spark.conf sets {name} to {value!r}, and Tranche needs {required[name]!r}",
+                    without_secrets(said, self._settings.secrets),
                     "leave it out",
                     place=Place("tranche.toml"),
                 )

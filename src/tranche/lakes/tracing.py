@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tranche.errors import Cancelled, EngineUnavailable, FileRejected, KeyRejected
 from tranche.lakes.failures import comes_from_spark, explained
 from tranche.lakes.folders import OWN
+from tranche.lakes.tuning import set_meanwhile
 from tranche.model.asset import AssetUri, BadAddress, FileSet, LakeTable, parse_address
 from tranche.model.lineage import ScriptLineage
 from tranche.model.plan import Step
@@ -49,7 +50,7 @@ def _traced(
 ) -> ScriptLineage:
     # It goes when the session is tidied: to drop a view of rows is to drop them from memory, too.
     rows.createOrReplaceTempView(VIEW)
-    with _in_full(session):
+    with set_meanwhile(session, _WHOLE):
         found = read_plan(_explained(session, _ANALYSED), rows.columns, assets)
         if found.placeless:
             found = read_plan(_explained(session, _PLANNED), rows.columns, assets)
@@ -65,21 +66,6 @@ def only(lineage: ScriptLineage, names: list[str]) -> ScriptLineage:
 
 def _explained(session: SparkSession, statement: str) -> str:
     return str(session.sql(statement).collect()[0][0])
-
-
-@contextmanager
-def _in_full(session: SparkSession) -> Iterator[None]:
-    before = {name: session.conf.get(name, None) for name in _WHOLE}
-    try:
-        for name, value in _WHOLE.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, was in before.items():
-            if was is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, was)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -238,7 +238,8 @@ class _Reader:
     def string(self, table: dict[str, Any], name: str, default: str) -> str:
         value = table.get(name.rpartition(".")[2], default)
         if not isinstance(value, str) or not value:
-            raise self.error(f"{name} is {value!r}", "give a text in quotes", name)
+            said = "no text" if any(secrets_of(name, str(value))) else repr(value)
+            raise self.error(f"{name} is {said}", "give a text in quotes", name)
         return self.expanded(value, name)
 
     def expanded(self, text: str, name: str) -> str:
@@ -308,7 +309,24 @@ class _Reader:
 
     def lakes(self, tables: dict[str, Any]) -> dict[str, Lake]:
         table = self.mapping(tables, "lakes") or {"main": {}}
-        return {name: self.lake(name, self.mapping(table, name, "lakes")) for name in table}
+        lakes = {name: self.lake(name, self.mapping(table, name, "lakes")) for name in table}
+        self.check_buckets(lakes.values())
+        return lakes
+
+    def check_buckets(self, lakes: Iterable[Lake]) -> None:
+        """Spark has one way to each bucket."""
+        first: dict[str, Lake] = {}
+        for lake in lakes:
+            if lake.bucket is None:
+                continue
+            other = first.setdefault(lake.bucket.name, lake)
+            if other.bucket != lake.bucket:
+                raise self.error(
+                    f"lakes.{other.name} and lakes.{lake.name} are in the bucket"
+                    f" {lake.bucket.name!r}, and reach it in two ways",
+                    "give both the same s3 = …, or each a bucket",
+                    f"lakes.{lake.name}.s3",
+                )
 
     def lake(self, name: str, table: dict[str, Any]) -> Lake:
         where = f"lakes.{name}"

@@ -35,6 +35,15 @@ def place_in_bucket(text: str) -> tuple[str, str] | None:
     return None if found is None else (found[1], (found[2] or "").strip("/"))
 
 
+def is_plain(folder: str) -> bool:
+    """Whether all programs find the same objects below it: some take `//` and `..` for a path's.
+
+    >>> is_plain("a/b"), is_plain(""), is_plain("a//b"), is_plain("a/../b")
+    (True, True, False, False)
+    """
+    return not folder or not {"", ".", ".."} & {*folder.split("/")}
+
+
 def read_bucket(reader: Reader, where: str, table: dict[str, Any], name: str) -> Bucket:
     """What a lake says of its bucket."""
     whole = f"{where}.s3"

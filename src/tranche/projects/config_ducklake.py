@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tranche.model.project import Bucket, Lake
 from tranche.projects import config_bucket
-from tranche.projects.config_bucket import place_in_bucket, read_bucket
+from tranche.projects.config_bucket import is_plain, place_in_bucket, read_bucket
 
 _KINDS = ("sqlite", "duckdb", "postgres")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -52,10 +52,18 @@ def _data(reader: Reader, name: str, table: dict[str, Any]) -> tuple[str, Bucket
     inside = place_in_bucket(folder)
     if inside is not None:
         bucket, path = inside
+        if not is_plain(path):
+            raise reader.error(
+                f"{where}.data has a part that is empty, '.' or '..'",
+                "write the folder with one slash between its parts",
+                f"{where}.data",
+            )
         return f"s3://{bucket}/{path}".rstrip("/"), read_bucket(reader, where, table, bucket)
     if _ELSEWHERE.match(folder) and not folder.startswith("file://"):
+        # What stands before an @ may be a password.
+        said = "" if "@" in folder else f"{folder!r}, which is "
         raise reader.error(
-            f"{where}.data is {folder!r}, which is neither a folder nor in a bucket of S3",
+            f"{where}.data is {said}neither a folder nor in a bucket of S3",
             'give a folder that Spark and this machine see, or "s3://<bucket>/<folder>"',
             f"{where}.data",
         )

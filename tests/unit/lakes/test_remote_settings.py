@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.connect import AnalysisException
 
 from tranche.errors import EngineUnavailable
 from tranche.lakes.catalogs import lake_conf
-from tranche.lakes.jars import DELTA, ICEBERG, SHIPPED, SQLITE
+from tranche.lakes.jars import DELTA, ICEBERG, SQLITE, excluded
 from tranche.lakes.remote_settings import EXTENSIONS, agreed, check_lake, unfit
 from tranche.model.project import Settings
 from tranche.projects.config import parse_settings
@@ -63,6 +63,13 @@ def test_sessions_set_what_is_not_fixed() -> None:
     assert server.set_there == expected
 
 
+def test_settings_of_hadoop_are_called_otherwise_in_sessions() -> None:
+    server = Server({EXTENSIONS: ""})
+    required = {"spark.hadoop.fs.s3.impl": "x.Y"}
+    assert agreed(server, required, {}) == ({"fs.s3.impl": "x.Y"}, {})
+    assert server.set_there == {"fs.s3.impl": "x.Y"}
+
+
 def test_what_the_server_lacks_is_told() -> None:
     server = Server({EXTENSIONS: "a.B"})
     required = {EXTENSIONS: "a.B,c.D", "spark.sql.warehouse.dir": "/w"}
@@ -82,7 +89,7 @@ def test_the_lines_that_the_server_needs() -> None:
 def test_delta_brings_much_that_spark_has() -> None:
     project = settings('[lakes.main]\nformat = "delta"\n')
     text = str(unfit(project, {EXTENSIONS: lake_conf(project)[EXTENSIONS]}, PLACE))
-    assert f"\n  spark.jars.packages {DELTA}\n  spark.jars.excludes {SHIPPED[0]}," in text
+    assert f"\n  spark.jars.packages {DELTA}\n  spark.jars.excludes {excluded([])[0]}," in text
 
 
 def test_a_lake_of_plain_files_needs_nothing() -> None:

@@ -143,10 +143,7 @@ class Catalog:
             # It may answer nothing any more.
             self._close()
         if any(words in said for words in _LOST):
-            return CatalogLost(
-                f"the catalog of the DuckLake {self.lake.name!r} does not answer: {_line(said)}",
-                "run it again once its database is there",
-            )
+            return self._lost(said)
         if any(words in said for words in _RACED):
             return CommitLost(
                 f"another writer came first to the DuckLake {self.lake.name!r}: {_line(said)}",
@@ -163,6 +160,12 @@ class Catalog:
         )
 
     # Inside
+
+    def _lost(self, said: str) -> CatalogLost:
+        return CatalogLost(
+            f"the catalog of the DuckLake {self.lake.name!r} does not answer: {_line(said)}",
+            "run it again once its database is there",
+        )
 
     @contextmanager
     def _only_process(self) -> Iterator[None]:
@@ -249,6 +252,9 @@ class Catalog:
         said, name = self._shown(str(error)), self.lake.name
         if any(words in said for words in _BUSY):
             return self.explained(error)
+        if self.root and any(words in said for words in _LOST):
+            # It was there before, and nothing is wrong with its address.
+            return self._lost(said)
         bucket = _BUCKET.search(said)
         if bucket is not None:
             return self._unreached(bucket[1])
@@ -312,11 +318,13 @@ class Catalog:
             duck.execute(access_statement(bucket))
         except Exception as error:
             self._close()
-            said = _line(str(error))
-            for hidden in filter(None, (bucket.secret_key, bucket.session_token)):
-                said = said.replace(hidden, "…")
+            said = str(error)
+            for hidden in filter(
+                None, (bucket.access_key, bucket.secret_key, bucket.session_token)
+            ):
+                said = said.replace(hidden, "…").replace(hidden.replace("'", "''"), "…")
             raise EngineUnavailable(
-                f"nothing says who may use the bucket {bucket.name!r}: {said}",
+                f"nothing says who may use the bucket {bucket.name!r}: {_line(said)}",
                 f"give lakes.{self.lake.name}.s3 an access_key and a secret_key, or set"
                 " AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
             ) from None

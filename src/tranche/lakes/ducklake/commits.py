@@ -81,6 +81,8 @@ def _try_to(
     base = latest_snapshot(catalog)
     try:
         seen = look(base)
+    except CatalogLost:
+        raise
     except Exception as error:
         raise _Refused(error) from error
     with catalog.transaction():

@@ -18,6 +18,8 @@ _AT_ONCE = 16
 """How many requests are made at the same time."""
 _LISTED = 1_000
 """How many objects are removed by a request."""
+_PASSING = ("InternalError", "ServiceUnavailable", "SlowDown")
+"""What a store says that may do it later."""
 _T = TypeVar("_T")
 
 
@@ -135,11 +137,14 @@ class Objects(Files):
                     Bucket=self.bucket.name, Delete={"Objects": some, "Quiet": True}
                 )
             for error in answer.get("Errors", ()):
-                raise EngineUnavailable(
+                code = error.get("Code")
+                said = (
                     f"the bucket {self.bucket.name!r} keeps {error.get('Key')}:"
-                    f" {error.get('Message') or error.get('Code')}",
-                    "see what the settings s3 of the lake allow",
+                    f" {error.get('Message') or code}"
                 )
+                if code in _PASSING:
+                    raise BucketLost(said, "run it again")
+                raise EngineUnavailable(said, "see what the settings s3 of the lake allow")
 
     def _below(self, folder: str) -> list[dict[str, Any]]:
         pages = self._pages(self._key(folder) + "/")
@@ -187,7 +192,7 @@ class Objects(Files):
                 ) from None
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             said = f"{place} refused: {about.get('Message') or code}"
-            if code == "SlowDown" or status >= 500:
+            if code in _PASSING or status >= 500:
                 raise BucketLost(said, "run it again") from None
             raise EngineUnavailable(
                 said, "see what the settings s3 of the lake say, and what they allow"

@@ -14,10 +14,9 @@ from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.layout import Part, is_registrable, parts_of, stated_layout
 from tranche.lakes.ducklake.merging import Merged
 from tranche.lakes.ducklake.metadata import Version, check_located, check_writable
-from tranche.lakes.ducklake.paths import folder_name
 from tranche.lakes.ducklake.placing import is_foreseen, wants_folders
 from tranche.lakes.ducklake.reading import FILE, POSITION
-from tranche.lakes.ducklake.staging import Entry, StagedFile, check_length, reader
+from tranche.lakes.ducklake.staging import Entry, StagedFile, reader
 from tranche.lakes.target import Target
 from tranche.model.layout import Transform, canonical
 from tranche.script.binding import escaped_path, quoted_name
@@ -168,12 +167,14 @@ class Preparing:
     ) -> tuple[tuple[StagedFile, ...], str]:
         column = self.table.key_column if target.sliced else None
         key = target.partition if target.sliced and not target.ranged else None
+        parts = self._parts(layout, sliced=target.sliced, inserts=inserts)
+        in_folders = any(p.in_path and p.column == self.table.key_column for p in parts)
         for each in target.keys if target.sliced else ():
-            check_length(folder_name(self.table.key_column, each))
+            if in_folders:
+                self.waiting.check_length(self.table.key_column, each)
             if "\0" in each:
                 raise KeyRejected("a key has a NUL in it", "use another key")
         place = self.waiting.place(commit.attempt.id, self.waiting.next_number(commit.attempt.id))
-        parts = self._parts(layout, sliced=target.sliced, inserts=inserts)
         fitting = self._fitting(self.table.physical(rows), schema, version)
         split = len(parts) > (1 if target.sliced else 0)
         files = self.waiting.write(

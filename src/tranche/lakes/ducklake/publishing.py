@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
-from tranche.errors import CommitLost
+from tranche.errors import CommitLost, EngineError
 from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.catalog import LAKE, META
 from tranche.lakes.ducklake.commits import (
@@ -36,6 +37,8 @@ from tranche.model.layout import Transform, canonical
 
 if TYPE_CHECKING:
     from tranche.lakes.ducklake.table import DuckLakeTable
+
+_T = TypeVar("_T")
 
 
 class Landed(Exception):
@@ -65,7 +68,7 @@ class Publishing:
     def publish(self, entry: Entry) -> Snapshot:
         """Makes what waits a commit, unless another attempt of the step has made one."""
         if not entry.files and entry.kind != "replace" and not entry.changed:
-            self.waiting.clear(entry.attempt)
+            self._clear(entry.attempt)
             return self._nothing(entry)
 
         def seen(base: int) -> Version:
@@ -85,7 +88,7 @@ class Publishing:
             self._delete(entry)
             self._register(entry, version.path)
 
-        return self._committed(entry, seen, act)
+        return self._committed(entry, seen, act, folder=lambda version: version.path)
 
     def new_table(
         self,
@@ -134,7 +137,7 @@ class Publishing:
                 self.catalog.asked(layout_statement(self.name, whole))
             self._register(entry, folder)
 
-        return self._committed(entry, seen, act)
+        return self._committed(entry, seen, act, folder=lambda folder: folder)
 
     def alter(self, added: Sequence[StructField], widened: Sequence[StructField]) -> None:
         def act(_: None) -> None:
@@ -189,8 +192,10 @@ class Publishing:
     def _committed(
         self,
         entry: Entry,
-        seen: Callable[[int], Any],
-        act: Callable[[Any], None],
+        seen: Callable[[int], _T],
+        act: Callable[[_T], None],
+        *,
+        folder: Callable[[_T], str],
     ) -> Snapshot:
         size = sum(file.size for file in entry.files)
         note = {
@@ -207,26 +212,39 @@ class Publishing:
         }
         note = {name: value for name, value in note.items() if value is not None}
 
-        def seen_now(base: int) -> Any:
+        shown: set[str] = set()
+
+        def seen_now(base: int) -> _T:
             # Others may have committed since the rows were written.
             if self.table.version() is not None:
                 note["tranche.parent"] = self.table.touched()
-            return seen(base)
+            found = seen(base)
+            # A bucket copies the files to give them names: before the transaction, and once.
+            if folder(found) not in shown:
+                self.waiting.show(entry, folder(found))
+                shown.add(folder(found))
+            return found
 
         try:
             made = committed(self.catalog, note, seen_now, act)
         except Landed as landed:
-            self.forget(entry.attempt)
+            with suppress(EngineError, OSError):
+                self.forget(entry.attempt)
             return self._landed(landed.told, entry)
         except BaseException:
             self._hide_unless_registered(entry)
             raise
-        self.waiting.clear(entry.attempt)
+        self._clear(entry.attempt)
         if made is None:
             return self._nothing(entry)
         told = find(self.catalog, entry.publication, entry.table)
         assert told is not None, f"the commit {made} does not say whose it is"
         return self._landed(told, entry)
+
+    def _clear(self, attempt: str) -> None:
+        """The commit stands, whatever becomes of what waited: upkeep removes what is left."""
+        with suppress(EngineError, OSError):
+            self.waiting.clear(attempt)
 
     def _landed(self, told: Told, entry: Entry) -> Snapshot:
         found = snapshot_of(told, entry.attempt)
@@ -278,7 +296,7 @@ class Publishing:
                 " FROM read_parquet(?, hive_partitioning => false)",
                 (*(value for _, value in absent), files),
             )
-        paths = self.waiting.show(entry, folder)
+        paths = self.waiting.shown(entry, folder)
         if not paths:
             return
         self.catalog.asked(

@@ -39,12 +39,18 @@ from tranche.lakes.ducklake.metadata import (
 )
 from tranche.lakes.ducklake.paths import address
 from tranche.lakes.ducklake.telling import Told, told
+from tranche.lakes.tuning import set_meanwhile
 from tranche.script.binding import escaped_path, quoted_name
 
 FILE, POSITION = "_tranche_file", "_tranche_position"
 """Where a row is: the file as DuckDB spells it, and the number of the row in it."""
 _ADDRESS = "_tranche_address"
 _SNAPSHOT = "_ducklake_internal_snapshot_id"
+_AT_ONCE = {
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "32",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+}
+"""In a bucket, each file is looked at by a request, which takes its time: many at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +73,11 @@ def read(
     located: bool = False,
 ) -> DataFrame:
     """All rows; if they are to be located, each says where it is."""
-    frames = [
-        _frame(session, catalog, found, kind, files, located=located)
-        for kind, files in _grouped(found).items()
-    ]
+    with set_meanwhile(session, {} if catalog.lake.bucket is None else _AT_ONCE):
+        frames = [
+            _frame(session, catalog, found, kind, files, located=located)
+            for kind, files in _grouped(found).items()
+        ]
     if found.inlined:
         frames.append(_inlined(session, catalog, found, located=located))
     if not frames:

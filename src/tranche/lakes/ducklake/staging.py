@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -27,6 +26,7 @@ from tranche.lakes.ducklake.files import Files
 from tranche.lakes.ducklake.layout import Part, is_told
 from tranche.lakes.ducklake.paths import NULL_FOLDER, folder_name
 from tranche.lakes.folders import ASIDE, Side
+from tranche.lakes.tuning import set_meanwhile
 from tranche.model.partitioning_text import shown
 from tranche.script.binding import escaped_path, quoted_name
 
@@ -34,7 +34,8 @@ _LONGEST = 255
 _NAKED_FILES = "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem"
 """Sets permissions itself, where Hadoop starts a `chmod` for each file and each folder."""
 _RAW_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
-_SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
+_SHARED = {"spark.sql.adaptive.coalescePartitions.minPartitionSize": "1"}
+"""Many files of a few rows take as long as they are many: all cores share them."""
 _NOTE, _TABLE = ".json", "table.json"
 _VALUE = "v"
 """What values begin with on their way through Spark, for which an empty one is none."""
@@ -157,7 +158,7 @@ class Staging:
         writer = frame.write.partitionBy(*by) if by else frame.write
         if "://" not in place:
             writer = writer.options(**_local_files())
-        with _small_parts(rows.sparkSession) if moving and spread else nullcontext():
+        with set_meanwhile(rows.sparkSession, _SHARED if moving and spread else {}):
             writer.parquet(place)
         found = self._found(place, parts, fixed, slice_column, types)
         return tuple(replace(file, inserted=True) for file in found) if inserted else found
@@ -181,9 +182,10 @@ class Staging:
                 part.column: fixed[part.column] if part.column in fixed else _value(next(said))
                 for part in parts
             }
-            folders = [folder_name(p.name, values[p.column]) for p in parts if p.in_path]
-            for name in folders:
-                check_length(name)
+            in_path = [(part.name, values[part.column]) for part in parts if part.in_path]
+            for name, value in in_path:
+                self.check_length(name, value)
+            folders = [folder_name(name, value) for name, value in in_path]
             absent = tuple(
                 (part.column, values[part.column])
                 for part in parts
@@ -196,6 +198,15 @@ class Staging:
             whole = "/".join((*folders, name))
             found.append(StagedFile(path, whole, rows, sizes[path], key, not told, absent))
         return tuple(found)
+
+    def check_length(self, column: str, value: str | None) -> None:
+        """Whether a folder may be called after a value; names in a bucket may be longer."""
+        if self.catalog.lake.bucket is None and len(folder_name(column, value)) > _LONGEST:
+            raise KeyRejected(
+                f"the value {shown(value or '')} is too long for the name of a folder, in which"
+                " a sign that is no ASCII letter takes up to twelve",
+                "use shorter values, or a lake of iceberg",
+            )
 
     def counted(self, paths: Sequence[str]) -> dict[str, int]:
         """How many rows files have, as they say themselves."""
@@ -236,15 +247,18 @@ class Staging:
         places = (f"{self.folder}/{n}" for n in names if not any(a in f"{n}-" for a in noted))
         return [place for place in places if self.files.changed_at(place) < before]
 
-    def show(self, entry: Entry, table: str) -> list[str]:
-        """Gives the files that are registered their names."""
-        names = [(file.path, f"{table}/{file.name}") for file in entry.files if not file.inserted]
-        self.files.give_names(names)
-        return [name for _, name in names]
+    def shown(self, entry: Entry, table: str) -> list[str]:
+        """The names of the files that are registered."""
+        return [f"{table}/{file.name}" for file in entry.files if not file.inserted]
+
+    def show(self, entry: Entry, table: str) -> None:
+        """Gives them these names."""
+        paths = (file.path for file in entry.files if not file.inserted)
+        self.files.give_names(list(zip(paths, self.shown(entry, table), strict=True)))
 
     def hide(self, entry: Entry, table: str) -> None:
-        """Takes those names back."""
-        self.files.remove(f"{table}/{file.name}" for file in entry.files if not file.inserted)
+        """Takes the names back."""
+        self.files.remove(self.shown(entry, table))
 
     def clear(self, attempt: str) -> None:
         """Removes what waits of an attempt."""
@@ -276,17 +290,6 @@ def _local_files() -> dict[str, str]:
     """
     files = _RAW_FILES if is_remote() else _NAKED_FILES
     return {"fs.file.impl": files, "fs.file.impl.disable.cache": "true"}
-
-
-@contextmanager
-def _small_parts(session: SparkSession) -> Iterator[None]:
-    """Many files of a few rows take as long as they are many: all cores share them."""
-    before = str(session.conf.get(_SMALLEST))
-    session.conf.set(_SMALLEST, "1")
-    try:
-        yield
-    finally:
-        session.conf.set(_SMALLEST, before)
 
 
 class Aside(Side):
@@ -343,14 +346,6 @@ def _cast(value: str | None, type_: DataType) -> str | None:
 def _file(noted: dict[str, Any]) -> StagedFile:
     absent = tuple((column, value) for column, value in noted.pop("absent", ()))
     return StagedFile(**noted, absent=absent)
-
-
-def check_length(name: str) -> None:
-    if len(name.encode()) > _LONGEST:
-        raise KeyRejected(
-            f"the value {shown(name.partition('=')[2])} is too long for the name of a folder",
-            "use shorter values, or a lake of iceberg",
-        )
 
 
 def _value(folder: str) -> str | None:
