@@ -54,7 +54,9 @@ def agreed(
 def check_lake(
     session: SparkSession, lake: Lake, settings: Settings, required: Mapping[str, str], place: str
 ) -> None:
-    """Opens the catalog of a lake, if it has one."""
+    """Opens the catalog of a lake, if Spark has one of it; or looks into its bucket."""
+    if lake.bucket is not None:
+        _check_bucket(session, lake, settings, place)
     if f"spark.sql.catalog.{lake.name}" not in required:
         return
     try:
@@ -74,6 +76,15 @@ def check_lake(
         raise EngineUnavailable(
             f"the Spark at {place} cannot open the lake {lake.name!r}: {failure.what}", remedy
         ) from error
+
+
+def _check_bucket(session: SparkSession, lake: Lake, settings: Settings, place: str) -> None:
+    """Whether the server has the jars for it; what a bucket says is told when it is read."""
+    try:
+        session.read.text(f"{lake.warehouse}/_tranche/nothing").collect()
+    except PySparkException as error:
+        if any(words in str(error) for words in _ABSENT):
+            raise unfit(settings, {}, place) from error
 
 
 def unfit(settings: Settings, lacking: Mapping[str, str], place: str) -> EngineUnavailable:

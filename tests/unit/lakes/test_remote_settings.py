@@ -46,6 +46,13 @@ class Server:
             raise AnalysisException(self.refusal)
         return self
 
+    @property
+    def read(self) -> Server:
+        return self
+
+    def text(self, _: str) -> Server:
+        return self.sql("")
+
     def collect(self) -> list[Any]:
         return []
 
@@ -130,3 +137,12 @@ def test_a_lake_with_a_catalog_of_its_own() -> None:
     with pytest.raises(EngineUnavailable, match=r"see the settings of lakes\.main"):
         check_lake(Server(refusal="401"), project.lakes["main"], project, lake_conf(project), PLACE)
     check_lake(Server(), project.lakes["main"], project, lake_conf(project), PLACE)
+
+
+def test_a_server_without_the_jars_for_a_bucket() -> None:
+    project = settings('[lakes.main]\nformat = "ducklake"\ndata = "s3://lake/x"\n')
+    lake, required = project.lakes["main"], lake_conf(project)
+    missing = Server(refusal="java.lang.ClassNotFoundException: Class …S3AFileSystem not found")
+    with pytest.raises(EngineUnavailable, match="org.apache.hadoop:hadoop-aws"):
+        check_lake(missing, lake, project, required, PLACE)
+    check_lake(Server(refusal="[PATH_NOT_FOUND]"), lake, project, required, PLACE)
