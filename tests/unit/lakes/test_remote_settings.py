@@ -143,6 +143,6 @@ def test_a_server_without_the_jars_for_a_bucket() -> None:
     project = settings('[lakes.main]\nformat = "ducklake"\ndata = "s3://lake/x"\n')
     lake, required = project.lakes["main"], lake_conf(project)
     missing = Server(refusal="java.lang.ClassNotFoundException: Class …S3AFileSystem not found")
-    with pytest.raises(EngineUnavailable, match="org.apache.hadoop:hadoop-aws"):
+    with pytest.raises(EngineUnavailable, match=r"org\.apache\.hadoop:hadoop-aws"):
         check_lake(missing, lake, project, required, PLACE)
     check_lake(Server(refusal="[PATH_NOT_FOUND]"), lake, project, required, PLACE)
