@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,6 +59,30 @@ def test_what_is_not_there(place: tuple[Files, str]) -> None:
     files.remove([f"{folder}/none"])
     files.remove_folder(f"{folder}/none")
     files.give_names([])
+
+
+def test_a_copy_has_its_name_once_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "waiting.parquet", tmp_path / "table" / "a.parquet"
+    first.write_text("all of it")
+    copy = shutil.copyfile
+
+    def one_name_only(*_: str) -> None:
+        raise PermissionError("this file system gives a file one name")
+
+    def broken(_: str, to: str) -> None:
+        Path(to).write_text("all")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "link", one_name_only)
+    monkeypatch.setattr(shutil, "copyfile", broken)
+    with pytest.raises(KeyboardInterrupt):
+        Folders().give_names([(str(first), str(second))])
+    assert list(second.parent.iterdir()) == []
+    monkeypatch.setattr(shutil, "copyfile", copy)
+    Folders().give_names([(str(first), str(second))])
+    assert second.read_text() == "all of it" and first.exists()
 
 
 def test_second_names(place: tuple[Files, str]) -> None:

@@ -110,9 +110,11 @@ class Folders(Files):
                 continue
             try:
                 os.link(file, name)
+            except FileExistsError:
+                continue
             except OSError:
                 # Some file systems give a file one name only.
-                shutil.copyfile(file, name)
+                _copy(file, name)
 
     def remove(self, files: Iterable[str]) -> None:
         for file in files:
@@ -120,6 +122,17 @@ class Folders(Files):
 
     def remove_folder(self, folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(file: str, name: str) -> None:
+    """A copy that is whole as soon as it has its name; what a broken one leaves is no Parquet."""
+    half = f"{name}.{uuid4()}.new"
+    try:
+        shutil.copyfile(file, half)
+        os.replace(half, name)
+    except BaseException:
+        Path(half).unlink(missing_ok=True)
+        raise
 
 
 def files_of(lake: Lake) -> Files:
