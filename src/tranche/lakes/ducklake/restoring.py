@@ -43,11 +43,7 @@ def changed_keys(table: DuckLakeTable, then: Contents, now: Contents) -> tuple[R
 def _keys_of_others(table: DuckLakeTable, one: Contents, other: Contents | None) -> set[str | None]:
     """The keys of what only the first one has."""
     known = state_of(other) if other is not None else {}
-    mine = [
-        file
-        for number, (file, _) in state_of(one).items()
-        if known.get(number) != state_of(one)[number]
-    ]
+    mine = [held[0] for number, held in state_of(one).items() if known.get(number) != held]
     keys = keys_of(table.catalog, one, table.key_column)
     found: set[str | None] = {keys[file.id] for file in mine if file.id in keys}
     mixed = tuple(file for file in mine if file.id not in keys)
