@@ -26,6 +26,7 @@ from tranche.lakes.ducklake.access import access_extensions, access_statement
 from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
 from tranche.lakes.ducklake.duck import opened
 from tranche.lakes.ducklake.layout import transformed
+from tranche.lakes.ducklake.publishing import Publishing
 from tranche.lakes.ducklake.staging import Entry, Staging
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.ducklake.types import spark_type
@@ -858,3 +859,37 @@ def test_a_slice_with_signs_beyond_ascii_reads_its_own_files(bench: Bench) -> No
         assert [row.id for row in one.collect()] == [number]
         for name, content in kept.items():
             Path(name).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "merge_adjacent_files('l', 't', schema => '{schema}')",
+        "flush_inlined_data('l', table_name => 't', schema_name => '{schema}')",
+    ],
+)
+def test_a_merge_into_rows_that_were_moved_meanwhile_is_not_tried_in_vain(
+    bench: Bench, what: str
+) -> None:
+    for number in (1, 2):
+        assert put(bench, f"({number}, 'a')", how=" append").status == "succeeded"
+    tries = []
+
+    def counted(self: Publishing, entry: Entry) -> None:
+        tries.append(entry.attempt)
+        delete(self, entry)
+
+    with client(bench) as duck, pytest.MonkeyPatch.context() as patch:
+        duck.execute("INSERT INTO t VALUES (3, 'theirs', '2026-05-01')")
+        text = DAILY.format(rows="(1, 'B'), (3, 'C')", how=" key=id", more="")
+        delete = Publishing._delete
+        patch.setattr(Publishing, "_delete", counted)
+        with bench.engine.attempt(bench.work(text, partition="2026-05-01")) as trial:
+            trial.stage()
+            duck.execute(f"CALL ducklake_{what.format(schema=bench.schema)}")
+            with pytest.raises(CommitLost, match="have moved meanwhile"):
+                trial.publish()
+        assert len(tries) == 1
+        assert put(bench, "(1, 'B'), (3, 'C')", how=" key=id").status == "succeeded"
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+    assert found == [(1, "B"), (2, "a"), (3, "C")]

@@ -42,7 +42,8 @@ def committed(
     """Makes a commit, and returns its snapshot; None if nothing came of it.
 
     `look` says what is to be done on top of a snapshot, and `act` does it. Should another commit
-    come in between, all of it is done again: what `look` saw is what the commit is made on.
+    come in between, all of it is done again: what `look` saw is what the commit is made on. What
+    `look` rejects, and what `act` rejects as `Refused`, is not tried again.
     """
     for number in range(1, _TRIES + 1):
         try:
@@ -50,7 +51,7 @@ def committed(
                 return _try_to(catalog, note, look, act)
         except _Moved:
             pass
-        except _Refused as refused:
+        except Refused as refused:
             raise refused.reason from None
         except (CommitLost, CatalogLost):
             # One that has arrived all the same is found by who looks first.
@@ -64,8 +65,8 @@ class _Moved(Exception):
     """Another commit came before the transaction."""
 
 
-class _Refused(Exception):
-    """What was seen does not allow the commit, however often it is tried."""
+class Refused(Exception):
+    """What is there does not allow the commit, however often it is tried."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(str(reason))
@@ -84,7 +85,7 @@ def _try_to(
     except CatalogLost:
         raise
     except Exception as error:
-        raise _Refused(error) from error
+        raise Refused(error) from error
     with catalog.transaction():
         if int(catalog.asked(f"FROM ducklake_current_snapshot('{LAKE}')")[0][0]) != base:
             raise _Moved

@@ -17,6 +17,7 @@ from tranche.lakes.ducklake.catalog import LAKE, META
 from tranche.lakes.ducklake.commits import (
     PUBLICATION,
     TABLE,
+    Refused,
     Told,
     committed,
     find,
@@ -280,8 +281,9 @@ class Publishing:
                 (files,),
             )
             if int(gone) != expected:
-                raise CommitLost(
-                    f"rows of {self.table.address} have moved meanwhile", "run it again"
+                # They are in other files for good: only another MERGE finds them.
+                raise Refused(
+                    CommitLost(f"rows of {self.table.address} have moved meanwhile", "run it again")
                 )
 
     def _register(self, entry: Entry, folder: str) -> None:
