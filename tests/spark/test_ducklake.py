@@ -893,3 +893,22 @@ def test_a_merge_into_rows_that_were_moved_meanwhile_is_not_tried_in_vain(
         assert put(bench, "(1, 'B'), (3, 'C')", how=" key=id").status == "succeeded"
         found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
     assert found == [(1, "B"), (2, "a"), (3, "C")]
+
+
+def test_rows_that_were_moved_to_other_files_can_be_written_again(bench: Bench) -> None:
+    """By those who compact, which is no change of the slice."""
+    rows = ", ".join(f"({n}, 'a')" for n in range(20))
+    assert put(bench, rows, how=" key=id").status == "succeeded"
+    with client(bench) as duck:
+        write_files(bench, duck)
+        duck.execute("DELETE FROM t WHERE id < 17")
+        duck.execute(
+            f"CALL ducklake_rewrite_data_files('l', 't', schema => '{bench.schema}',"
+            " delete_threshold => 0.0)"
+        )
+        tested = "-- data_test unique id\n"
+        done = put(bench, "(17, 'B'), (40, 'c')", how=" key=id", more=tested)
+        assert done.status == "succeeded", done.error
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+    assert found == [(17, "B"), (18, "a"), (19, "a"), (40, "c")]
+    assert bench.engine.snapshots(table(bench).address, limit=3).snapshots[1].operation == "rewrite"

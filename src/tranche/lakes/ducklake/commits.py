@@ -19,7 +19,11 @@ from tranche.model.snapshot import SeenSnapshot
 
 PUBLICATION, TABLE = "tranche.publication", "tranche.table"
 _TRIES = 40
-_ROWS = "inserted_into_table|deleted_from_table|altered_table|inlined_insert|inlined_delete"
+_ROWS = (
+    "inserted_into_table|deleted_from_table|altered_table|inlined_insert|inlined_delete"
+    # The same rows in other files, which whoever says where rows are has to know.
+    "|rewrite_delete"
+)
 _T = TypeVar("_T")
 
 
@@ -193,11 +197,14 @@ def snapshot_of(told: Told, attempt: str) -> Snapshot:
 
 
 def seen_of(told: Told) -> SeenSnapshot:
-    made = re.findall(r"(inserted_into|deleted_from|altered|created|inlined_\w+)", told.changes)
+    made = re.findall(
+        r"(inserted_into|deleted_from|altered|created|inlined_\w+|rewrite_delete)", told.changes
+    )
     operation = {
         ("inserted_into",): "append",
         ("deleted_from",): "delete",
         ("altered",): "alter",
+        ("rewrite_delete",): "rewrite",
     }.get(tuple(sorted(set(made))), "overwrite")
     rows = told.about.get("tranche.rows")
     return SeenSnapshot(
