@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -22,6 +22,7 @@ from pyspark.sql.types import StructField, StructType
 from tranche.errors import BucketLost, CommitLost, EngineError
 from tranche.lakes.columns import captured
 from tranche.lakes.commit import Commit
+from tranche.lakes.ducklake import counting, reading
 from tranche.lakes.ducklake.access import access_extensions, access_statement
 from tranche.lakes.ducklake.catalog import META, Catalog, catalog_of
 from tranche.lakes.ducklake.duck import opened
@@ -912,3 +913,32 @@ def test_rows_that_were_moved_to_other_files_can_be_written_again(bench: Bench) 
         found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
     assert found == [(17, "B"), (18, "a"), (19, "a"), (40, "c")]
     assert bench.engine.snapshots(table(bench).address, limit=3).snapshots[1].operation == "rewrite"
+
+
+FETCHED: dict[str, tuple[Any, Callable[[DuckLakeTable], int]]] = {
+    "rows": (reading, lambda own: own.rows().count()),
+    "count": (counting, lambda own: own.slice_rows(None, str(own.touched())) or 0),
+    "counts": (counting, lambda own: (own.key_rows(["d"], str(own.touched())) or {})["d"]),
+}
+
+
+@pytest.mark.parametrize("what", FETCHED)
+def test_rows_that_go_from_the_catalog_to_files_while_they_are_read(
+    bench: Bench, what: str
+) -> None:
+    module, read = FETCHED[what]
+    fetched, came = module._inlined, []
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, _tranche_partition VARCHAR)")
+        duck.execute("INSERT INTO t VALUES (7, 'd'), (8, 'd')")
+
+        def slow(*of: Any, **more: Any) -> Any:
+            if not came:
+                flush = f"CALL ducklake_flush_inlined_data('l', schema_name => '{bench.schema}')"
+                came.append(duck.execute(flush).fetchall())
+            return fetched(*of, **more)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_inlined", slow)
+            assert read(table(bench)) == 2
+        assert came

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import TypeVar, cast
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
@@ -18,6 +18,7 @@ FIELD_ID = "parquet.field.id"
 """What Spark calls the number of a column in the files."""
 _KNOWN = 1_000
 """How many answers are kept."""
+_T = TypeVar("_T")
 _ALIVE = "{0}begin_snapshot <= ? AND ({0}end_snapshot IS NULL OR {0}end_snapshot > ?)"
 
 
@@ -204,17 +205,24 @@ def _look(catalog: Catalog, schema: str, table: str, at: int) -> Version | None:
 
 
 def contents(catalog: Catalog, version: Version) -> Contents:
-    """Where the rows are.
+    """Where the rows are."""
+    return settled(catalog, version, lambda found: found)
+
+
+def settled(catalog: Catalog, version: Version, use: Callable[[Contents], _T]) -> _T:
+    """What is made of where the rows are.
 
     What DuckLake moves from the catalog to files, or from files to others, must not be found twice
-    or not at all.
+    or not at all: neither while it is looked for, nor until rows of the catalog itself are fetched.
     """
-    with catalog.using():
-        for _ in range(10):
+    for _ in range(10):
+        with catalog.using():
             before = latest_snapshot(catalog)
             found = _contents(catalog, version)
+        made = use(found)
+        with catalog.using():
             if before == latest_snapshot(catalog) or not _moved(catalog, version.id, before):
-                return found
+                return made
     raise EngineError("the table is being rewritten all the time", "run it again later")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
@@ -30,12 +30,12 @@ from tranche.lakes.ducklake.layout import check_layout, stated_layout
 from tranche.lakes.ducklake.maintenance import maintained
 from tranche.lakes.ducklake.merging import LakeMerging, Merged
 from tranche.lakes.ducklake.metadata import (
-    Contents,
     Version,
     check_readable,
-    contents,
+    last_change,
     latest_snapshot,
     look,
+    settled,
 )
 from tranche.lakes.ducklake.preparing import Preparing
 from tranche.lakes.ducklake.publishing import Publishing
@@ -148,11 +148,15 @@ class DuckLakeTable(Table):
             return 0
         if partition is not None:
             return (self.key_rows([partition], snapshot) or {}).get(partition, 0)
-        found = total(self.catalog, self._contents(snapshot))
+        version = self._version_at(snapshot)
+        found = settled(self.catalog, version, partial(total, self.catalog))
         return self.rows(snapshot).count() if found is None else found
 
     def key_rows(self, keys: Sequence[str], snapshot: str) -> dict[str, int] | None:
-        known = by_key(self.catalog, self._contents(snapshot), self.key_column)
+        version = self._version_at(snapshot)
+        known = settled(
+            self.catalog, version, partial(by_key, self.catalog, column=self.key_column)
+        )
         if known is not None:
             return {key: known[key] for key in keys if known.get(key)}
         rows = self.rows(snapshot).where(in_keys(PARTITION_COLUMN, keys))
@@ -331,10 +335,13 @@ class DuckLakeTable(Table):
         facts = self.facts()
         if facts is None:
             raise SourceMissing(f"{self.address} does not exist", "run the script that makes it")
-        then = self._contents(snapshot)
-        columns = self._known(then.version.schema)
-        keys = changed_keys(self, then, self._contents(facts.snapshot))
-        return Returning(snapshot, facts, columns, keys)
+        then, now = self._version_at(snapshot), self._version_at(facts.snapshot)
+        keys = settled(
+            self.catalog,
+            then,
+            lambda one: settled(self.catalog, now, partial(changed_keys, self, one)),
+        )
+        return Returning(snapshot, facts, self._known(then.schema), keys)
 
     def restore(self, to: Returning, commit: Commit) -> None:
         rows = self.rows(to.snapshot)
@@ -348,7 +355,7 @@ class DuckLakeTable(Table):
                 f"another writer changed {self.address} in the meantime", "run it again"
             )
         if captured(to.then, ()) != captured(to.facts.columns, ()):
-            then = self._contents(to.snapshot).version
+            then = self._version_at(to.snapshot)
             layout = self._without_slice(stated_layout(then))
             # Rows of whatever keys there are, each of which says its own.
             every = replace(target, keys=("", ""))
@@ -407,22 +414,25 @@ class DuckLakeTable(Table):
             return rows
         return rows.withColumnRenamed(PARTITION_COLUMN, self.key_column)
 
-    def _contents(self, snapshot: str | None) -> Contents:
-        with self.catalog.using():
-            version = self.version(None if snapshot is None else int(snapshot))
-            if version is None:
-                raise UnknownSnapshot(
-                    f"{self.address} has nothing at the snapshot {snapshot}",
-                    f"tranche show {self.address} --snapshots lists those that it has",
-                )
-            return contents(self.catalog, version)
+    def _version_at(self, snapshot: str | None) -> Version:
+        version = self.version(None if snapshot is None else int(snapshot))
+        if version is None:
+            raise UnknownSnapshot(
+                f"{self.address} has nothing at the snapshot {snapshot}",
+                f"tranche show {self.address} --snapshots lists those that it has",
+            )
+        return version
 
     def own_rows(self, snapshot: str | None, *, located: bool = False) -> DataFrame:
         if snapshot is None and self.version() is None:
             raise SourceMissing(f"{self.address} does not exist", "run the script that makes it")
-        found = self._contents(snapshot)
-        check_readable(found.version, self.address)
-        return read(self.session, self.catalog, found, located=located)
+        version = self._version_at(snapshot)
+        check_readable(version, self.address)
+        return settled(
+            self.catalog,
+            version,
+            partial(read, self.session, self.catalog, located=located),
+        )
 
     def _view(self, snapshot: str | None) -> str:
         at = "" if snapshot is None else f"@{snapshot}"
