@@ -942,3 +942,18 @@ def test_rows_that_go_from_the_catalog_to_files_while_they_are_read(
             patch.setattr(module, "_inlined", slow)
             assert read(table(bench)) == 2
         assert came
+
+
+def test_a_table_whose_last_snapshot_has_expired(bench: Bench) -> None:
+    """Others may choose which ones go, and keep earlier ones, which show less."""
+    for day in (1, 2):
+        assert put(bench, f"({day}, 'a')", day).status == "succeeded"
+    last = table(bench).shown()[0]
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE other (id INTEGER)")
+        duck.execute(f"CALL ducklake_expire_snapshots('l', versions => [{last.id}])")
+    own = table(bench)
+    known = own.readable()
+    assert known is not None and own.rows(known[1]).count() == 2
+    done = put(bench, "(2, 'B')", 2, how=" key=id", more="-- data_test not_null id\n")
+    assert done.status == "succeeded", done.error

@@ -168,6 +168,20 @@ def latest_snapshot(catalog: Catalog) -> int:
     return int(catalog.rows(f"SELECT max(snapshot_id) FROM {META}.ducklake_snapshot")[0][0])
 
 
+def last_change(catalog: Catalog, version: Version) -> int:
+    """The snapshot that changed files or columns of a table last, as these tell themselves."""
+    tables = ("data_file", "delete_file", "column")
+    each = " UNION ALL ".join(
+        "SELECT greatest(max(begin_snapshot), coalesce(max(end_snapshot), 0)) AS changed"
+        f" FROM {META}.ducklake_{table} WHERE table_id = ?"
+        for table in tables
+    )
+    ((found,),) = catalog.asked(
+        f"SELECT coalesce(max(changed), 0) FROM ({each})", (version.id,) * len(tables)
+    )
+    return int(found)
+
+
 def look(catalog: Catalog, schema: str, table: str, snapshot: int | None = None) -> Version | None:
     """A table at a snapshot, or now; None if there was none."""
     with catalog.using():

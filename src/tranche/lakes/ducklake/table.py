@@ -456,7 +456,7 @@ class DuckLakeTable(Table):
         return told_of(self.catalog, lives_of(self.catalog, self.schema, self.address.table))
 
     def touched(self) -> int:
-        """The snapshot at which it became what it is; the earliest that is kept, if that is gone."""
+        """The snapshot at which it became what it is; the next one that is kept, if that is gone."""
         with self.catalog.using():
             asked = ("touched", self.noted_name.lower(), latest_snapshot(self.catalog))
             if asked not in self.catalog.known:
@@ -466,11 +466,16 @@ class DuckLakeTable(Table):
             return found
 
     def _last_change(self) -> int:
-        told = self._told()
-        if told:
-            return told[0].id
-        first = self.catalog.asked(f"SELECT min(snapshot_id) FROM {META}.ducklake_snapshot")
-        return int(first[0][0])
+        told, version = self._told(), self.version()
+        since = told[0].id if told else 0
+        if version is not None:
+            # Its snapshot may have expired, and earlier ones be kept, which show less.
+            since = max(since, last_change(self.catalog, version))
+        ((kept,),) = self.catalog.asked(
+            f"SELECT min(snapshot_id) FROM {META}.ducklake_snapshot WHERE snapshot_id >= ?",
+            (since,),
+        )
+        return int(kept)
 
     def _layout(self) -> tuple[Transform, ...]:
         version = self.version()
