@@ -957,3 +957,26 @@ def test_a_table_whose_last_snapshot_has_expired(bench: Bench) -> None:
     assert known is not None and own.rows(known[1]).count() == 2
     done = put(bench, "(2, 'B')", 2, how=" key=id", more="-- data_test not_null id\n")
     assert done.status == "succeeded", done.error
+
+
+def test_a_column_that_came_later_than_folders_called_so(bench: Bench) -> None:
+    text = (
+        "-- pipeline\n-- partitioned daily\n-- materialize lake://main/@t on_schema_change=sync\n"
+        "-- layout month(at)\nSELECT id, timestamp_seconds(id * 86400 * 20) AS at{} FROM range(6)"
+    )
+    for day, more in ((1, ""), (2, ", CAST(id + 6 AS INT) AS month")):
+        step, _ = bench.ran(text.format(more), partition=f"2026-05-0{day}")
+        assert step.record.status == "succeeded", step.record.error
+    ours = [tuple(row.values()) for row in bench.sql("SELECT id, month FROM @t")]
+    with client(bench) as duck:
+        for _ in range(2):
+            found = duck.execute("SELECT id, month FROM t").fetchall()
+            assert Counter(found) == Counter(
+                [(n, None) for n in range(6)] + [(n, n + 6) for n in range(6)]
+            )
+            assert duck.execute('SELECT count(*) FROM t WHERE month("at") = 1').fetchone() == (4,)
+            assert duck.execute("SELECT id FROM t WHERE month = 8").fetchall() == [(2,)]
+            duck.execute(
+                f"CALL ducklake_merge_adjacent_files('l', 't', schema => '{bench.schema}')"
+            )
+    assert Counter(ours) == Counter(found)

@@ -144,8 +144,9 @@ def is_registrable(layout: Sequence[Transform], columns: StructType) -> bool:
 
     DuckDB knows the values of their folders by columns, and of two fields of one column it takes
     one for the other. It finds no folder whose name it spells otherwise than the column's, and
-    compacts only files whose folders it would call the same. Tables of other layouts get their
-    rows from DuckDB's own INSERT.
+    compacts only files whose folders it would call the same. A folder that is called as a column
+    is taken for that, also if it tells a calendar value and the column came later. Tables of other
+    layouts get their rows from DuckDB's own INSERT.
 
     >>> at = StructType().add("at", TimestampType()).add("a b", StringType())
     >>> is_registrable([Transform("year", "at"), Transform("month", "at")], at)
@@ -154,12 +155,18 @@ def is_registrable(layout: Sequence[Transform], columns: StructType) -> bool:
     (True, True)
     >>> is_registrable([Transform("identity", "a b")], at)
     False
+    >>> is_registrable([Transform("day", "at")], at.add("Day", StringType()))
+    False
     """
     types = {field.name.lower(): field.dataType for field in columns.fields}
     used = [transform.column.lower() for transform in layout]
     return len(set(used)) == len(used) and all(
         _PLAIN_NAME.fullmatch(part.name)
-        and (part.transform.name != "identity" or isinstance(types.get(part.column.lower()), _TOLD))
+        and (
+            isinstance(types.get(part.column.lower()), _TOLD)
+            if part.transform.name == "identity"
+            else part.name.lower() not in types
+        )
         for part in parts_of(layout)
     )
 
