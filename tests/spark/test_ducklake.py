@@ -980,3 +980,26 @@ def test_a_column_that_came_later_than_folders_called_so(bench: Bench) -> None:
                 f"CALL ducklake_merge_adjacent_files('l', 't', schema => '{bench.schema}')"
             )
     assert Counter(ours) == Counter(found)
+
+
+@pytest.mark.parametrize("others", [(), ("INSERT INTO t VALUES (5, 'z', '2026-05-01')",)])
+def test_a_rollback_takes_rows_without_a_key_along(bench: Bench, others: tuple[str, ...]) -> None:
+    store, address = MemoryStore(), LakeTable("ducklake", "t", bench.schema)
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    with client(bench) as duck:
+        for statement in (
+            "INSERT INTO t VALUES (8, 'theirs', NULL)",
+            "INSERT INTO t VALUES (9, 'theirs', NULL)",
+            *others,
+        ):
+            duck.execute(statement)
+        for back, expected in ((-2, [1, 8]), (-1, [1])):
+            to = table(bench).shown()[back].id
+            project = Project(settings=bench.engine._settings, scripts=())
+            plan = rollback_plan(project, address, to, datetime.now(UTC))
+            result = run_plan(plan, bench.engine, store, lambda: datetime.now(UTC))
+            assert result.status == "succeeded", result.steps[0].record.error
+            assert [
+                n for (n,) in duck.execute("SELECT id FROM t ORDER BY 1").fetchall()
+            ] == expected
+            assert sorted(row["id"] for row in bench.sql("SELECT id FROM @t")) == expected

@@ -362,8 +362,11 @@ class DuckLakeTable(Table):
             since = to.facts.snapshot
             self._publish_new(rows, every, layout, commit, replaces=True, since=since)
             return
-        if sliced:
-            keys = tuple(key.partition for key in to.keys if key.partition is not None)
+        keys = tuple(key.partition for key in to.keys if key.partition is not None)
+        if len(keys) < len(to.keys):
+            # Rows without a key, which others have written, are in no slice: all of it goes back.
+            target = replace(target, sliced=False)
+        elif sliced:
             rows = rows.where(in_keys(PARTITION_COLUMN, keys))
             target = replace(target, keys=keys)
         self.overwrite(rows, target, commit, to.facts.snapshot)
