@@ -409,10 +409,14 @@ def test_parts_of_columns_that_came_with_a_default(bench: Bench) -> None:
         duck.execute("ALTER TABLE t ADD COLUMN s.c INTEGER DEFAULT 5")
         duck.execute("ALTER TABLE t ADD COLUMN since TIMESTAMP DEFAULT '2024-01-01'")
         duck.execute("INSERT INTO t SELECT i, {a: i, c: NULL}, [], NULL FROM range(60, 80) r(i)")
-        theirs = duck.execute("SELECT id, s.a, s.c, s IS NULL, since::VARCHAR FROM t").fetchall()
-    found = bench.sql("SELECT id, s.a, s.c, s IS NULL AS n, CAST(since AS STRING) AS since FROM @t")
+        duck.execute(r"ALTER TABLE t ADD COLUMN raw BLOB DEFAULT '\x00\xfFa\x5C'")
+        duck.execute("INSERT INTO t VALUES (90, NULL, NULL, NULL, NULL)")
+        asked = "SELECT id, s.a, s.c, s IS NULL AS n, CAST(since AS {}) AS since, hex(raw) AS raw"
+        theirs = duck.execute(f"{asked.format('VARCHAR')} FROM t").fetchall()
+    found = bench.sql(f"{asked.format('STRING')} FROM @t")
     assert sorted(tuple(row.values()) for row in found) == sorted(theirs)
     assert {row[2] for row in theirs} == {5, None}
+    assert {row[5] for row in theirs} == {"00FF615C", None}
 
 
 def test_files_of_others_whose_folders_tell_values(bench: Bench, tmp_path: Path) -> None:
@@ -862,6 +866,40 @@ def test_a_slice_with_signs_beyond_ascii_reads_its_own_files(bench: Bench) -> No
             Path(name).write_bytes(content)
 
 
+def test_rows_that_were_moved_to_other_files_can_be_written_again(bench: Bench) -> None:
+    """By those who compact, which is no change of the slice."""
+    rows = ", ".join(f"({n}, 'a')" for n in range(20))
+    assert put(bench, rows, how=" key=id").status == "succeeded"
+    with client(bench) as duck:
+        write_files(bench, duck)
+        duck.execute("DELETE FROM t WHERE id < 17")
+        duck.execute(
+            f"CALL ducklake_rewrite_data_files('l', 't', schema => '{bench.schema}',"
+            " delete_threshold => 0.0)"
+        )
+        tested = "-- data_test unique id\n"
+        done = put(bench, "(17, 'B'), (40, 'c')", how=" key=id", more=tested)
+        assert done.status == "succeeded", done.error
+        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
+    assert found == [(17, "B"), (18, "a"), (19, "a"), (40, "c")]
+    assert bench.engine.snapshots(table(bench).address, limit=3).snapshots[1].operation == "rewrite"
+
+
+def test_a_table_whose_last_snapshot_has_expired(bench: Bench) -> None:
+    """Others may choose which ones go, and keep earlier ones, which show less."""
+    for day in (1, 2):
+        assert put(bench, f"({day}, 'a')", day).status == "succeeded"
+    last = table(bench).shown()[0]
+    with client(bench) as duck:
+        duck.execute("CREATE TABLE other (id INTEGER)")
+        duck.execute(f"CALL ducklake_expire_snapshots('l', versions => [{last.id}])")
+    own = table(bench)
+    known = own.readable()
+    assert known is not None and own.rows(known[1]).count() == 2
+    done = put(bench, "(2, 'B')", 2, how=" key=id", more="-- data_test not_null id\n")
+    assert done.status == "succeeded", done.error
+
+
 @pytest.mark.parametrize(
     "what",
     [
@@ -896,25 +934,6 @@ def test_a_merge_into_rows_that_were_moved_meanwhile_is_not_tried_in_vain(
     assert found == [(1, "B"), (2, "a"), (3, "C")]
 
 
-def test_rows_that_were_moved_to_other_files_can_be_written_again(bench: Bench) -> None:
-    """By those who compact, which is no change of the slice."""
-    rows = ", ".join(f"({n}, 'a')" for n in range(20))
-    assert put(bench, rows, how=" key=id").status == "succeeded"
-    with client(bench) as duck:
-        write_files(bench, duck)
-        duck.execute("DELETE FROM t WHERE id < 17")
-        duck.execute(
-            f"CALL ducklake_rewrite_data_files('l', 't', schema => '{bench.schema}',"
-            " delete_threshold => 0.0)"
-        )
-        tested = "-- data_test unique id\n"
-        done = put(bench, "(17, 'B'), (40, 'c')", how=" key=id", more=tested)
-        assert done.status == "succeeded", done.error
-        found = duck.execute("SELECT id, name FROM t ORDER BY 1").fetchall()
-    assert found == [(17, "B"), (18, "a"), (19, "a"), (40, "c")]
-    assert bench.engine.snapshots(table(bench).address, limit=3).snapshots[1].operation == "rewrite"
-
-
 FETCHED: dict[str, tuple[Any, Callable[[DuckLakeTable], int]]] = {
     "rows": (reading, lambda own: own.rows().count()),
     "count": (counting, lambda own: own.slice_rows(None, str(own.touched())) or 0),
@@ -942,21 +961,6 @@ def test_rows_that_go_from_the_catalog_to_files_while_they_are_read(
             patch.setattr(module, "_inlined", slow)
             assert read(table(bench)) == 2
         assert came
-
-
-def test_a_table_whose_last_snapshot_has_expired(bench: Bench) -> None:
-    """Others may choose which ones go, and keep earlier ones, which show less."""
-    for day in (1, 2):
-        assert put(bench, f"({day}, 'a')", day).status == "succeeded"
-    last = table(bench).shown()[0]
-    with client(bench) as duck:
-        duck.execute("CREATE TABLE other (id INTEGER)")
-        duck.execute(f"CALL ducklake_expire_snapshots('l', versions => [{last.id}])")
-    own = table(bench)
-    known = own.readable()
-    assert known is not None and own.rows(known[1]).count() == 2
-    done = put(bench, "(2, 'B')", 2, how=" key=id", more="-- data_test not_null id\n")
-    assert done.status == "succeeded", done.error
 
 
 def test_a_column_that_came_later_than_folders_called_so(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     DataType,
     DecimalType,
     LongType,
@@ -45,6 +47,7 @@ from tranche.script.binding import escaped_path, quoted_name
 FILE, POSITION = "_tranche_file", "_tranche_position"
 """Where a row is: the file as DuckDB spells it, and the number of the row in it."""
 _ADDRESS = "_tranche_address"
+_ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})")
 _SNAPSHOT = "_ducklake_internal_snapshot_id"
 _AT_ONCE = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "32",
@@ -200,7 +203,18 @@ def _physical(found: Contents, kind: _Kind) -> tuple[list[StructField], list[Col
 
 
 def _default(column: LakeColumn) -> Column:
+    if column.default is not None and isinstance(column.spark, BinaryType):
+        return F.lit(_bytes(column.default))
     return F.lit(column.default).cast(column.spark)
+
+
+def _bytes(text: str) -> bytes:
+    """What DuckDB reads as a BLOB.
+
+    >>> _bytes("\\\\x00\\\\xFFa")
+    b'\\x00\\xffa'
+    """
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text).encode("latin-1")
 
 
 def _filled(value: Column, column: LakeColumn, later: Collection[int]) -> Column:
