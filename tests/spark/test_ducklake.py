@@ -516,6 +516,29 @@ def test_a_catalog_in_a_file_of_duckdb(bench: Bench, tmp_path: Path) -> None:
             assert duck.execute("SELECT count(*) FROM t").fetchone() == (2,)
 
 
+def test_a_lake_in_a_folder_whose_name_looks_like_a_pattern(bench: Bench, tmp_path: Path) -> None:
+    folder = tmp_path / "sh[o]p {a,b}* é"
+    own = Lake(
+        name="ducklake",
+        format="ducklake",
+        warehouse=str(folder / "data"),
+        database=f"sqlite:{folder}/lake.ducklake",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(bench.engine._settings.lakes, "ducklake", own)  # type: ignore[arg-type]
+        for how, rows in (
+            ("", "(1, 'a'), (2, 'b')"),
+            (" key=id", "(2, 'B')"),
+            (" append", "(3, 'c')"),
+        ):
+            done = put(bench, rows, how=how, more="-- data_test not_null id\n")
+            assert done.status == "succeeded", done.error
+        with client(bench) as duck:
+            duck.execute("DELETE FROM t WHERE id = 1")
+        found = bench.sql("SELECT id, name FROM @t WHERE _tranche_partition = '2026-05-01'")
+        assert sorted(tuple(row.values()) for row in found) == [(2, "B"), (3, "c")]
+
+
 def test_it_is_read_as_it_was_and_goes_back(bench: Bench) -> None:
     store = MemoryStore()
     address = LakeTable("ducklake", "t", bench.schema)

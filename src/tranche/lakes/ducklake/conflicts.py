@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tranche.errors import CommitLost
 from tranche.lakes.ducklake.catalog import META, Catalog
 from tranche.lakes.ducklake.duck import identifier
@@ -66,9 +68,9 @@ def _inlined(catalog: Catalog, version: Version, entry: Entry, column: str, sinc
     return False
 
 
-def check_positions(catalog: Catalog, files: str) -> int:
+def check_positions(catalog: Catalog, files: Sequence[str]) -> int:
     """How many rows a MERGE takes away."""
-    return int(catalog.asked("SELECT count(*) FROM read_parquet(?)", (files,))[0][0])
+    return int(catalog.asked("SELECT count(*) FROM read_parquet(?)", (list(files),))[0][0])
 
 
 def _keys(catalog: Catalog, version: Version, column: str) -> dict[int, str]:

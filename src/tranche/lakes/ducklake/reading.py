@@ -122,7 +122,8 @@ def _frame(
     fields += [StructField(name, StringType()) for name in folders]
     reader = session.read.schema(StructType(fields))
     if folders:
-        reader = reader.option("basePath", escaped_path(found.version.path))
+        # It is no pattern, unlike the paths of files.
+        reader = reader.option("basePath", found.version.path)
     rows = _opened(reader, catalog, found, files)
     if kind.partial:
         at = found.version.snapshot
