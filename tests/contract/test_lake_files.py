@@ -105,6 +105,14 @@ def test_second_names(place: tuple[Files, str]) -> None:
     assert len(files.sizes(f"{folder}/table")) == len(NAMES) - 1
 
 
+def test_what_waited_is_gone(place: tuple[Files, str]) -> None:
+    """Others may clear up what no catalog names."""
+    files, folder = place
+    with pytest.raises(CommitLost, match=r"/none\.parquet is gone, which waited for its commit"):
+        files.give_names([(f"{folder}/none.parquet", f"{folder}/t/none.parquet")])
+    assert files.sizes(folder) == {}
+
+
 def test_folders_whose_names_begin_alike(place: tuple[Files, str]) -> None:
     files, folder = place
     for name in ("t", "t2", "t-0"):
@@ -137,8 +145,6 @@ def test_what_a_bucket_refuses_is_told(objects: Store) -> None:
     for ask in asks:
         with pytest.raises(EngineUnavailable, match="there is no bucket 'nosuch'"):
             ask()
-    with pytest.raises(CommitLost, match="s3://lake/none is gone, which waited"):
-        Objects(bucket(objects)).give_names([("s3://lake/none", "s3://lake/y")])
     with pytest.raises(EngineUnavailable, match="s3://other/x is not in the bucket 'lake'"):
         Objects(bucket(objects)).put("s3://other/x", "")
     gone = Objects(bucket(objects, endpoint="http://127.0.0.1:1"))

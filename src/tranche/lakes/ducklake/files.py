@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+from tranche.errors import CommitLost
 from tranche.model.project import Lake
 
 PARQUET = ".parquet"
@@ -112,6 +113,10 @@ class Folders(Files):
                 os.link(file, name)
             except FileExistsError:
                 continue
+            except FileNotFoundError:
+                raise CommitLost(
+                    f"{file} is gone, which waited for its commit", "run it again"
+                ) from None
             except OSError:
                 # Some file systems give a file one name only.
                 _copy(file, name)
