@@ -32,6 +32,7 @@ from tranche.lakes.ducklake.staging import Entry, Staging
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.ducklake.types import spark_type
 from tranche.lakes.target import Target
+from tranche.lakes.tuning import set_meanwhile
 from tranche.model.asset import LakeTable
 from tranche.model.layout import SetLayout, Transform
 from tranche.model.project import Lake, Project
@@ -537,6 +538,42 @@ def test_a_lake_in_a_folder_whose_name_looks_like_a_pattern(bench: Bench, tmp_pa
             duck.execute("DELETE FROM t WHERE id = 1")
         found = bench.sql("SELECT id, name FROM @t WHERE _tranche_partition = '2026-05-01'")
         assert sorted(tuple(row.values()) for row in found) == [(2, "B"), (3, "c")]
+
+
+SETTINGS = {
+    "spark.sql.parquet.outputTimestampType": "INT96",
+    "spark.sql.parquet.writeLegacyFormat": "true",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
+    "spark.sql.parquet.compression.codec": "lz4",
+}
+
+
+def test_files_are_as_duckdb_reads_them_whatever_spark_is_told(bench: Bench) -> None:
+    own, rows = table(bench), ", ".join(f"({n}, array('a', NULL))" for n in range(3))
+    values = (
+        "SELECT id, list, DATE '1500-01-01' AS day, TIMESTAMP '1500-01-01 00:00:00.123456Z' AS at,"
+        f" '1' AS _tranche_partition FROM VALUES {rows} AS v(id, list)"
+    )
+    assert own.version() is None
+    with client(bench) as duck:
+        duck.execute(
+            'CREATE TABLE t (id INTEGER, list VARCHAR[], day DATE, "at" TIMESTAMPTZ,'
+            " _tranche_partition VARCHAR)"
+        )
+        duck.execute("INSERT INTO t VALUES (1, [], NULL, NULL, '1')")
+        facts = own.facts()
+        assert facts is not None
+        with set_meanwhile(own.session, SETTINGS), own.staging(Commit(attempt_of("a")), facts):
+            into = own.merging(own.session.sql(values))
+            merged = into.on(into.equal(("id",))).whenMatched().updateAll()
+            merged.whenNotMatched().insertAll().merge()
+            assert own.session.conf.get("spark.sql.parquet.compression.codec") == "lz4"
+        assert own.pick(own.staged(Commit(attempt_of("a"))).id) is not None
+        found = duck.execute(
+            'SELECT id, list, day, microsecond("at") FROM t WHERE "at" < \'1500-01-02\''
+            " ORDER BY id"
+        ).fetchall()
+    assert found == [(n, ["a", None], date(1500, 1, 1), 123456) for n in range(3)]
 
 
 def test_it_is_read_as_it_was_and_goes_back(bench: Bench) -> None:

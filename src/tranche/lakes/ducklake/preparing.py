@@ -16,8 +16,9 @@ from tranche.lakes.ducklake.merging import Merged
 from tranche.lakes.ducklake.metadata import Version, check_located, check_writable
 from tranche.lakes.ducklake.placing import is_foreseen, wants_folders
 from tranche.lakes.ducklake.reading import FILE, POSITION
-from tranche.lakes.ducklake.staging import Entry, StagedFile, reader
+from tranche.lakes.ducklake.staging import Entry, StagedFile, for_duckdb, reader
 from tranche.lakes.target import Target
+from tranche.lakes.tuning import set_meanwhile
 from tranche.model.layout import Transform, canonical
 from tranche.script.binding import escaped_path, quoted_name
 
@@ -76,7 +77,8 @@ class Preparing:
             self._previews[commit.attempt.id] = reader(
                 self.table.session, place, parts, {}, version.schema
             )
-            merged.gone.coalesce(1).write.parquet(gone)
+            with set_meanwhile(self.table.session, for_duckdb(self.table.session)):
+                merged.gone.coalesce(1).write.parquet(gone)
         self._note(
             commit,
             kind="merge",

@@ -36,6 +36,13 @@ _NAKED_FILES = "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem"
 _RAW_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 _SHARED = {"spark.sql.adaptive.coalescePartitions.minPartitionSize": "1"}
 """Many files of a few rows take as long as they are many: all cores share them."""
+_FOR_DUCKDB = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
+"""What DuckDB takes files to be; of others it refuses some, and reads some as other values."""
+_CODEC, _UNKNOWN_CODECS = "spark.sql.parquet.compression.codec", ("lz4", "lzo")
 _NOTE, _TABLE = ".json", "table.json"
 _VALUE = "v"
 """What values begin with on their way through Spark, for which an empty one is none."""
@@ -158,7 +165,8 @@ class Staging:
         writer = frame.write.partitionBy(*by) if by else frame.write
         if "://" not in place:
             writer = writer.options(**_local_files())
-        with set_meanwhile(rows.sparkSession, _SHARED if moving and spread else {}):
+        settings = for_duckdb(rows.sparkSession) | (_SHARED if moving and spread else {})
+        with set_meanwhile(rows.sparkSession, settings):
             writer.parquet(place)
         found = self._found(place, parts, fixed, slice_column, types)
         return tuple(replace(file, inserted=True) for file in found) if inserted else found
@@ -280,6 +288,15 @@ class Staging:
 
     def _noted(self, attempt: str) -> str:
         return f"{self.folder}/{attempt}{_NOTE}"
+
+
+def for_duckdb(session: SparkSession) -> dict[str, str]:
+    """The settings for files that DuckDB reads, where somebody has given Spark others."""
+    known = {name: session.conf.get(name, None) for name in (*_FOR_DUCKDB, _CODEC)}
+    found = {n: v for n, v in _FOR_DUCKDB.items() if (known[n] or v).lower() != v.lower()}
+    if (known[_CODEC] or "").lower() in _UNKNOWN_CODECS:
+        found[_CODEC] = "lz4_raw"
+    return found
 
 
 def _local_files() -> dict[str, str]:
