@@ -181,6 +181,11 @@ class Binding:
         if name in self.arguments:
             return self.passed(parameter, name)
         if has_default:
+            if result_of(parameter.default) or argument_of(parameter.default):
+                self.at_task(
+                    f"the default of the parameter {name!r} is not known yet while the job is read",
+                    f"hand it over in the call: {self.call.task.name}({name}=…)",
+                )
             return None
         task = self.call.task.name
         possible = [*INJECTED, *self.arguments]

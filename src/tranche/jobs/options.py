@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -159,6 +160,13 @@ def limit_of(given: Any) -> int:
     return given
 
 
+def truth_of(what: str, given: Any) -> bool:
+    """What is so or not."""
+    if not isinstance(given, bool):
+        raise Malformed(f"{what}={shown(given)} is neither True nor False", f"write {what}=True")
+    return given
+
+
 def names_of(what: str, given: Any) -> tuple[str, ...]:
     """One text, or several."""
     several = (given,) if isinstance(given, str) else given
@@ -231,17 +239,35 @@ def _with_io(task: Task, job: str, partition_by: tuple[str, ...]) -> tuple[Mater
     mode: Any = getattr(io, "mode", "overwrite")
     if mode not in get_args(Mode):
         raise Malformed(f"unknown mode={shown(mode)} of the IO", 'use "overwrite" or "append"')
-    auto_filter = getattr(io, "auto_filter", True)
+    auto_filter = truth_of("auto_filter", getattr(io, "auto_filter", True))
+    if kind == "own":
+        _check_own(io)
     where = getattr(io, "where", "") if kind != "own" else ""
     output = Output(
         kind=kind,
         where=where if isinstance(where, str) else "",
         mode=mode,
         partition_by=partition_by,
-        auto_filter=bool(auto_filter),
+        auto_filter=auto_filter,
     )
     strategy = Append() if mode == "append" else Replace()
     return Materialize(_asset(kind, where, job, task.name), strategy, _policy(task)), output
+
+
+def _check_own(io: IO) -> None:
+    """An IO of the user can be called as it will be."""
+    for method, given in ((io.write, ("context", "data")), (io.read, ("context",))):
+        try:
+            inspect.signature(method).bind(*given)
+        except TypeError:
+            called = f"{method.__name__}({', '.join(given)})"
+            raise Malformed(
+                f"{type(io).__name__} cannot be called as io.{called}",
+                f"write def {method.__name__}(self, {', '.join(given)})",
+            ) from None
+        except ValueError:
+            # What is not written in Python does not say what it takes.
+            continue
 
 
 def _asset(kind: Kind, where: Any, job: str, task: str) -> AssetUri:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tranche.errors import Fault
 from tranche.jobs.arguments import arguments_of, check_given, check_taken, parameters_of
 from tranche.jobs.binding import Binding, Bound
+from tranche.jobs.conversion import RETURNED
 from tranche.jobs.declared import Body, Call, Function, Job, Task, run_body
 from tranche.jobs.faults import Faults, first_line_of
 from tranche.jobs.fingerprint import fingerprint
@@ -23,6 +24,7 @@ from tranche.jobs.options import (
     retry_of,
     rule_of,
     triggers_of,
+    truth_of,
     unknown_option,
 )
 from tranche.jobs.proxies import Given
@@ -44,6 +46,8 @@ from tranche.script.data_tests import parse_data_test
 from tranche.script.defining import made_assets, unique
 from tranche.script.lakes import Lakes
 from tranche.script.materialize import parse_layout
+from tranche.script.python_names import FRAMES
+from tranche.script.python_types import KNOWN
 
 _T = TypeVar("_T")
 
@@ -98,6 +102,16 @@ class _Reader:
         _check_name("job", job.name, job.function, faults)
         for name in job.unknown:
             faults.tried(partial(unknown_option, job, name), job.function)
+        known = self.sources.of(job.function)
+        if known is not None and not is_ordinary(known[1]):
+            # Called, it would not do what is in its body.
+            faults.of(
+                job.function,
+                known[1].lineno,
+                f"the job {job.name!r} is no ordinary function",
+                "let it call its tasks: no async def, no yield",
+            )
+            return JobRead(job.name, (), (), tuple(sorted(set(faults.found))))
         line = first_line_of(job.function)
         rule = faults.tried(lambda: rule_of(job.partitioning), job.function)
         started = faults.tried(lambda: triggers_of(job.schedule, rule, line), job.function)
@@ -145,6 +159,9 @@ class _Reader:
         # Those after it are checked as if it were right.
         self.assets[task.name] = made.asset
         self.kept[made.asset] = f"{job.name}.{task.name}", output
+        self.check_returned(task, output)
+        for option in ("append", "history", "all_partitions"):
+            self.tried(task, partial(truth_of, option, getattr(task, option)))
         bound = self.bound(body, call, top)
         reads = self.tried(task, lambda: reads_of(task.reads)) or ()
         retry = self.tried(task, lambda: retry_of(task.retry))
@@ -220,6 +237,21 @@ class _Reader:
         for line in blind_merges(*known):
             self.faults.of(task.function, line, *WITHOUT_ON)
         return returns_nothing(known[1])
+
+    def check_returned(self, task: Task, output: Output | None) -> None:
+        """What a task is annotated to return is rows, unless an IO of the user keeps it."""
+        known = self.sources.of(task.function)
+        if known is None or output is None or output.kind == "own":
+            return
+        said = known[0].names.annotation(known[1].returns)
+        if said is not None and said.name in KNOWN - FRAMES.keys():
+            self.faults.of(
+                task.function,
+                known[1].lineno,
+                f"the task {task.name!r} is annotated to return {said.text}, and only rows can be"
+                " kept",
+                f"return {RETURNED}, or keep it with an IO of your own",
+            )
 
     def made(self, task: Task, top: _Top, nothing: bool) -> tuple[Materialize, Output | None]:
         found = self.tried(

@@ -135,9 +135,23 @@ def blind_merges(source: Source, node: Definition) -> Iterator[int]:
     calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
     for call in calls:
         # Of **options, nobody knows what they say.
-        told = any(word.arg in (None, "on") for word in call.keywords)
+        told = any(
+            word.arg is None or (word.arg == "on" and not _is_empty(word.value))
+            for word in call.keywords
+        )
         if not told and source.dotted(call.func) == "tranche.Merge":
             yield call.lineno
+
+
+def _is_empty(node: ast.expr) -> bool:
+    """Whether an expression names nothing, as it is written."""
+    match node:
+        case ast.Constant(value=value):
+            return not value
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return not elements
+        case _:
+            return False
 
 
 def is_ordinary(node: Definition) -> bool:
