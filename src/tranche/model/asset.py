@@ -133,6 +133,15 @@ def parse_address(text: str) -> AssetUri:
     raise BadAddress(f"unknown scheme {scheme + '://'!r} in {text!r}; use one of {known}")
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is meant as an address, and not as a name; files of the project have no slashes.
+
+    >>> is_address("lake://main/orders"), is_address("file:data/orders"), is_address("orders")
+    (True, True, False)
+    """
+    return "://" in text or text.startswith("file:")
+
+
 def parse_column(text: str) -> ColumnRef:
     """The column that `<uri>.<col>` names: the last dot segment is the column.
 

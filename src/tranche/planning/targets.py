@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from tranche.errors import ScriptFaults, UnknownTarget
-from tranche.model.asset import AssetUri, BadAddress, parse_address
+from tranche.model.asset import AssetUri, BadAddress, is_address, parse_address
 from tranche.model.project import Project
 from tranche.model.script import Script
 from tranche.planning.graph import Graph
@@ -30,7 +30,7 @@ def find_target(project: Project, graph: Graph, text: str) -> Target:
 
 
 def _named(project: Project, graph: Graph, text: str) -> tuple[str, ...]:
-    if "://" in text:
+    if is_address(text):
         return (_producer(graph, text),)
     if text.startswith(TAG):
         return _tagged(graph, text)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from tranche.errors import KeyRejected, ScriptFaults, UnknownTarget
-from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
+from tranche.model.asset import AssetUri, BadAddress, LakeTable, is_address, parse_address
 from tranche.model.partitioning_text import shown, unstorable
 from tranche.model.project import Project
 from tranche.model.script import Script
@@ -17,6 +17,8 @@ from tranche.state.checks import LONGEST_ASSET
 
 _LIKELY = 0.8
 """How alike two names are if one of them is a mistake for the other."""
+
+_STANDING = "tranche status shows where its keys stand"
 
 
 def find_job(project: Project, text: str) -> tuple[Script, ...]:
@@ -32,7 +34,7 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
     """
     graph = build_graph(project.scripts)
     known = {str(asset): asset for asset in graph.producers if isinstance(asset, LakeTable)}
-    if "://" in text:
+    if is_address(text):
         try:
             asset = parse_address(text)
         except BadAddress as error:
@@ -41,14 +43,15 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
             asset in graph.producers or _is_written(project, asset, known.values(), state)
         ):
             return asset
+        if asset in graph.producers:
+            raise UnknownTarget(f"{asset} is no table of a lake", _STANDING)
     else:
         script = _script(project, graph, text)
         if script is not None and isinstance(script.asset, LakeTable):
             return script.asset
         if script is not None and script.asset is not None:
             raise UnknownTarget(
-                f"{text!r} makes {script.asset}, which is no table of a lake",
-                "tranche status shows where its keys stand",
+                f"{text!r} makes {script.asset}, which is no table of a lake", _STANDING
             )
         for table in known.values():
             if text in (table.table, f"{table.lake}.{table.table}", ".".join(table.parts)):
@@ -61,7 +64,7 @@ def find_asset(project: Project, text: str, state: PartitionReader | None = None
 def find_made(project: Project, text: str, state: PartitionReader | None = None) -> AssetUri:
     """The same where files will do, of which the ledger tells too."""
     graph = build_graph(project.scripts)
-    if "://" in text or text.startswith("file:"):
+    if is_address(text):
         try:
             asset = parse_address(text)
         except BadAddress as error:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from tranche.errors import ScriptFaults, UnknownTarget
-from tranche.model.asset import AssetUri, BadAddress, LakeTable, parse_address
+from tranche.model.asset import AssetUri, BadAddress, LakeTable, is_address, parse_address
 from tranche.model.columns import Columns
 from tranche.model.lineage import Direction, Point, ScriptLineage, Trace
 from tranche.model.project import Project
@@ -98,7 +98,7 @@ def _start(project: Project, known: ProjectLineage, target: str) -> Point:
 
 def _asset(project: Project, graph: Graph, text: str) -> AssetUri | None:
     """The asset that a text names: by its address, its table, or the script that makes it."""
-    if "://" in text or text.startswith("file:"):
+    if is_address(text):
         try:
             asset = parse_address(text)
         except BadAddress:

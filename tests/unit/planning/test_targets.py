@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from tranche.errors import Fault, ScriptFaults, UnknownTarget
+from tranche.model.asset import parse_address
 from tranche.model.project import Project
 from tranche.planning.graph import build_graph
 from tranche.planning.targets import Target, find_target
@@ -62,6 +64,16 @@ def test_unknown_targets(text: str, message: str, project: Make) -> None:
     with pytest.raises(UnknownTarget) as caught:
         find_target(made, build_graph(made.scripts), text)
     assert str(caught.value) == message
+
+
+def test_files_of_the_project_are_named_without_slashes(project: Make) -> None:
+    made = project({"orders": "materialize lake://main/orders"})
+    kept = replace(made.scripts[0], writes=(parse_address("file:data/orders"),))
+    made = replace(made, scripts=(kept,))
+    graph = build_graph(made.scripts)
+    assert find_target(made, graph, "file:data/orders") == Target(("orders",))
+    with pytest.raises(UnknownTarget, match="^no script makes file:data/ordres; did you mean"):
+        find_target(made, graph, "file:data/ordres")
 
 
 def test_an_empty_project_says_how_to_begin(project: Make) -> None:
