@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -493,6 +494,70 @@ class TestResults:
         jobs.done(D1)
         jobs.done(D2)
         assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
+
+    def test_a_merge_knows_the_key_of_rows_that_do_not_say_it(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("delta")}, partition_by="partition_key")
+            def extract(spark, partition):
+                return Merge(spark.createDataFrame(ROWS[partition], "id int, n int"), on="id")
+
+            @task(all_partitions=True)
+            def every(extract) -> None:
+                seen.append(sorted(map(tuple, extract.select("partition_key", "id", "n").collect())))
+
+            every(extract())
+            """
+        )
+        jobs.rows |= {D1: [(1, 1), (2, 1)], D2: [(2, 5), (3, 5)]}
+        jobs.done(D1)
+        jobs.done(D2)
+        assert jobs.seen[-1] == [(D1, 1, 1), (D2, 2, 5), (D2, 3, 5)]
+
+    def test_a_merge_lacks_a_column_that_divides_the_table(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("delta")}, partition_by="region")
+            def extract(spark):
+                return Merge(spark.range(1), on="id")
+
+            extract()
+            """
+        )
+        (step,) = jobs.run(D1).steps
+        assert "extract is divided by region, and its rows have no such column" in str(
+            step.record.error
+        )
+
+    def test_a_merge_into_a_format_that_takes_none(self, jobs: Jobs) -> None:
+        jobs.write(
+            """
+            @task(writes="lake://parquet/merged_by_sql", key="id")
+            def extract(spark):
+                return Merge(spark.range(1), on="id")
+
+            extract()
+            """
+        )
+        (step,) = jobs.run(D1).steps
+        assert re.fullmatch(
+            rf"pipelines/{jobs.name}\.py:\d+: lake://parquet/merged_by_sql is a parquet table, which"
+            r" cannot take a Merge; say key= and .*",
+            str(step.record.error),
+        )
+
+    def test_a_merge_by_columns_that_are_not_there(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("delta")})
+            def extract(spark):
+                return Merge(spark.range(1), on="target.id = source.idd")
+
+            extract()
+            """
+        )
+        (step,) = jobs.run(D1).steps
+        assert "`source`.`idd` cannot be resolved. Did you mean" in str(step.record.error)
 
     @pytest.mark.parametrize("lake", ["main", pytest.param("delta", marks=pytest.mark.slow)])
     def test_a_merge_inserts_all_columns_into_its_slice(self, jobs: Jobs, lake: str) -> None:

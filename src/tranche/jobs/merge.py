@@ -88,6 +88,11 @@ class Merge:
         """What is done, in this order: the first that holds for a row counts."""
         return tuple(self.when) or (When("matched", "update"), When("not_matched", "insert"))
 
+    @property
+    def inserts_all(self) -> bool:
+        """Whether rows enter the table with all columns that they have."""
+        return any(when.action == "insert" and when.values is None for when in self.clauses)
+
     def when_matched_update_all(self, condition: str | None = None) -> Merge:
         return self._with(When("matched", "update", None, condition))
 

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tranche.errors import ColumnsRejected, ResultRejected
+from tranche.errors import ColumnsRejected, MergeRejected, ResultRejected
 from tranche.errors import Place as Spot
 from tranche.jobs import registry
 from tranche.jobs.conversion import converted, frame_kind, returned_kind
@@ -195,6 +195,12 @@ class TaskExecution(CodeExecution):
     def divided(self, rows: DataFrame) -> DataFrame:
         """Rows that have all columns that divide them; the key comes by itself if there is one."""
         by = self.output.partition_by
+        rows = self.with_columns(rows)
+        return self.of_own_keys(rows) if KEY_COLUMN in by and self.keys else rows
+
+    def with_columns(self, rows: DataFrame) -> DataFrame:
+        """The rows with all columns that divide them."""
+        by = self.output.partition_by
         if KEY_COLUMN in by and KEY_COLUMN not in rows.columns and self.keys:
             if len(self.keys) > 1:
                 raise ResultRejected(
@@ -213,13 +219,20 @@ class TaskExecution(CodeExecution):
                 f"the columns are {', '.join(rows.columns)}",
                 place=self.spot,
             )
-        return self.of_own_keys(rows) if KEY_COLUMN in by and self.keys else rows
+        return rows
 
     def of_own_keys(self, rows: DataFrame) -> DataFrame:
         """The rows; it breaks if one is of a key that the task was not called for."""
         return rows.withColumn(KEY_COLUMN, own_key(KEY_COLUMN, self.keys))
 
     def keep(self, asset: AssetUri) -> Written:
+        try:
+            return self.kept(asset)
+        except (ColumnsRejected, MergeRejected) as error:
+            error.place = error.place or self.spot
+            raise
+
+    def kept(self, asset: AssetUri) -> Written:
         rows, by, place = (
             self.rows_kept,
             self.output.partition_by,
@@ -286,6 +299,9 @@ class TaskExecution(CodeExecution):
         if self.output.kind == "lake" and self.keys:
             by, keys = (PARTITION_COLUMN,), self.keys
             rows = self.sliced(rows)
+        elif merge.inserts_all or place.columns() is None:
+            # Rows of any key may match; those that are inserted need a place.
+            rows = self.with_columns(rows)
         # What is merged into nothing is what nothing has matched.
         created(place, rows.limit(0), by, self.commit_apart())
         place.merge(merge, rows, self.commit, keys)

@@ -72,7 +72,7 @@ def test_files_of_the_project_are_named_without_slashes(project: Make) -> None:
     made = replace(made, scripts=(kept,))
     graph = build_graph(made.scripts)
     assert find_target(made, graph, "file:data/orders") == Target(("orders",))
-    with pytest.raises(UnknownTarget, match="^no script makes file:data/ordres; did you mean"):
+    with pytest.raises(UnknownTarget, match=r"^no script makes file:data/ordres; did you mean"):
         find_target(made, graph, "file:data/ordres")
 
 

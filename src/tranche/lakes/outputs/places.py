@@ -34,7 +34,7 @@ class Places:
         if isinstance(asset, LakeTable):
             found = self.table(asset)
             if found is None:
-                raise _cannot(f"{asset} is a Parquet table, which an IO cannot write")
+                raise self.no_place(asset, kind)
             return found
         assert isinstance(asset, FileSet), f"{asset} is no place"
         root, _, task = self.folder(asset).rpartition("/")
@@ -44,6 +44,16 @@ class Places:
             raise _cannot(f"{asset} lies where files cannot be moved at once, as {kind} needs")
         assert kind in ("parquet", "csv", "json"), kind
         return FilesPlace(self.session, Path(root), task, kind)
+
+    def no_place(self, table: LakeTable, kind: Kind) -> ColumnsRejected:
+        """Why a table takes rows as slices of its lake, and in no other way."""
+        format_ = self.settings.lakes[table.lake].format
+        if kind == "lake":
+            return ColumnsRejected(
+                f"{table} is a {format_} table, which cannot take a Merge",
+                "say key= and return its rows, or keep it in a lake of iceberg or delta",
+            )
+        return _cannot(f"{table} is a {format_} table, which an IO cannot write")
 
     def there(self, asset: FileSet) -> Place | None:
         """The place that is found in a folder, whatever IO keeps it; None if nothing is there."""

@@ -36,6 +36,10 @@ _LOG = StructType(
 )
 
 
+_UNRESOLVED = "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+"""What Delta says of a column that is not there; of which, Spark cannot read from it."""
+
+
 class TablePlace(Place):
     """A table that is written with the API that both formats share."""
 
@@ -249,6 +253,25 @@ class DeltaPlace(TablePlace):
 
     def begin(self, writer: DataFrameWriterV2) -> None:
         self.table.begin(writer)
+
+    def merge(
+        self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
+    ) -> None:
+        try:
+            super().merge(merge, rows, commit, keys)
+        except Exception as error:
+            if _UNRESOLVED in str(error):
+                self.resolve(merge, rows)
+            raise
+
+    def resolve(self, merge: Merge, rows: DataFrame) -> None:
+        """Breaks where an expression of a merge names a column that neither side has."""
+        both = self.rows().alias("target").join(rows.alias("source"))
+        texts = [merge.condition]
+        for when in merge.clauses:
+            texts += [when.condition] if when.condition is not None else []
+            texts += [value for _, value in when.values or ()]
+        both.select(*map(F.expr, texts)).schema  # noqa: B018 - Spark looks at it then
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         known = self.table.logged(commit)
