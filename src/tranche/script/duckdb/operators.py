@@ -189,13 +189,41 @@ def within(node: exp.Expr) -> Piece:
     query = node.args.get("query")
     if query is not None:
         inner = query.this if isinstance(query, exp.Subquery) else query
-        return Piece(f"{value} IN ({say(inner).text})", "boolean", loose=True)
+        return _within_query(node, value, say(inner).text)
     if not node.expressions:
         raise refused(node, "IN with a list as a value is not translated", "use list_contains")
     return Piece(
         f"{value} IN ({', '.join(say(item).text for item in node.expressions)})",
         "boolean",
         loose=True,
+    )
+
+
+def _within_query(node: exp.Expr, value: str, query: str) -> Piece:
+    """Spark makes false of what is NULL, except that it knows for certain what is not within."""
+    text = f"{value} IN ({query})"
+    outer = _without_brackets(node)
+    if _is_condition(outer.parent if isinstance(outer.parent, exp.Not) else outer):
+        return Piece(text, "boolean", loose=True)
+    known = f"CASE WHEN {text} THEN true WHEN {value} NOT IN ({query}) THEN false END"
+    return Piece(known, "boolean")
+
+
+def _without_brackets(node: exp.Expr) -> exp.Expr:
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    return node
+
+
+def _is_condition(node: exp.Expr) -> bool:
+    """Whether NULL is as good as false for what is around it."""
+    parent = node.parent
+    if isinstance(parent, exp.Paren | exp.And | exp.Or):
+        return _is_condition(parent)
+    if isinstance(parent, exp.If) and node.arg_key == "this":
+        return parent.parent is None or parent.parent.this is None
+    return isinstance(parent, exp.Where | exp.Having | exp.Qualify) or (
+        isinstance(parent, exp.Join) and node.arg_key == "on"
     )
 
 

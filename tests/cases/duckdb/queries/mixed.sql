@@ -79,3 +79,9 @@ SELECT round(n / 3, 2) AS a, round(sum_ / 7, 3) AS b FROM (SELECT n, sum(n) OVER
 SELECT 7 // 2 AS a, -7 // 2 AS b, 7 // -2 AS c, -7 % 2 AS d, 7 % -2 AS e;
 
 SELECT 0.1 * 3 AS a, 1.5 * 1.5 AS b, 10 / 4 AS c, 10 / 4.0 AS d, 2 / 3 * 3 AS e, 1e308 * 10 AS f;
+
+SELECT id, customer IN (SELECT customer FROM customers) AS known, region NOT IN (SELECT region FROM orders WHERE id < 3) AS other FROM orders;
+
+SELECT id FROM orders WHERE NOT (region IN (SELECT region FROM orders WHERE id = 1) AND id > 2);
+
+SELECT customer IN (SELECT customer FROM customers WHERE false) AS known, count(*) AS c FROM orders GROUP BY ALL;
