@@ -312,3 +312,6 @@ SELECT regexp_extract_all(customer, '\b') AS h FROM orders;
 
 -- ^^ in a pattern, which RE2 never finds; write ^ once
 SELECT regexp_matches(customer, '^^a') AS h FROM orders;
+
+-- count with DISTINCT over a window; use a subquery with GROUP BY
+SELECT count(DISTINCT customer) OVER (PARTITION BY region) AS a FROM orders;

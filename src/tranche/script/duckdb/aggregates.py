@@ -65,6 +65,8 @@ class Aggregate:
 Making: TypeAlias = Callable[[Aggregate, str], Piece]
 """What makes Spark SQL of an aggregate; the text is what stands behind it, as OVER (…)."""
 AGGREGATES: dict[str, tuple[Making, int, int]] = {}
+_SAME_WITH_DISTINCT = ("min", "max", "any_value", "bool_and", "bool_or")
+"""Whose result does not change if each value counts once; they leave the word out."""
 WINDOWS = {
     "row_number": ("bigint", 0, 0),
     "rank": ("bigint", 0, 0),
@@ -104,6 +106,8 @@ def made(node: exp.Expr, where: exp.Expr | None, over: str) -> Piece:
         if isinstance(arguments[-1], exp.Distinct):
             distinct, arguments = True, arguments[-1].expressions
     check_count(node, word, len(arguments), least, most)
+    if distinct and over and word not in _SAME_WITH_DISTINCT:
+        raise refused(node, f"{word} with DISTINCT over a window", "use a subquery with GROUP BY")
     return making(Aggregate(node, word, arguments, distinct, tuple(order), where), over)
 
 
@@ -141,6 +145,8 @@ def sum_(item: Aggregate, over: str) -> Piece:
     if value.type == "string":
         raise refused(item.node, "the sum of a text", "cast it")
     distinct = "DISTINCT " if item.distinct else ""
+    if value.type == "boolean":
+        value = Piece(f"CAST({value.text} AS INT)", "int")
     type_ = "bigint" if is_whole(value.type) else "number"
     if value.type in ("double", "float"):
         type_ = "double"
@@ -202,6 +208,10 @@ def at_extreme(item: Aggregate, over: str) -> Piece:
         raise refused(item.node, f"{item.word} with DISTINCT", "leave it out")
     value, by = (say(argument) for argument in item.arguments)
     word = "max_by" if "max" in item.word else "min_by"
+    if over:
+        # A window takes no filter; a row whose key is NULL is left out as well.
+        key = f"CASE WHEN ({value.text}) IS NOT NULL THEN {by.text} END"
+        return Piece(f"{word}({value.text}, {key}){over}", value.type)
     rest = item.filtered(f"({value.text}) IS NOT NULL")
     return Piece(f"{word}({value.text}, {by.text}){rest}{over}", value.type)
 

@@ -85,3 +85,5 @@ SELECT id, customer IN (SELECT customer FROM customers) AS known, region NOT IN 
 SELECT id FROM orders WHERE NOT (region IN (SELECT region FROM orders WHERE id = 1) AND id > 2);
 
 SELECT customer IN (SELECT customer FROM customers WHERE false) AS known, count(*) AS c FROM orders GROUP BY ALL;
+
+SELECT sum(i > 5) AS a, sum(f OR i > 0) AS b, sum(DISTINCT i > 5) AS c FROM v;

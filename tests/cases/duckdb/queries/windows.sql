@@ -39,3 +39,5 @@ SELECT id, row_number() OVER (ORDER BY id) AS k FROM orders QUALIFY id IN (SELEC
 SELECT customer, count(*) AS c, rank() OVER (ORDER BY count(*) DESC) AS r FROM orders GROUP BY customer QUALIFY r = 1 AND c > 1;
 
 SELECT id, qty * 2 AS qty FROM orders QUALIFY row_number() OVER (ORDER BY qty DESC) = 1 AND qty < 10;
+
+SELECT id, arg_max(customer, amount) OVER (PARTITION BY region) AS a, arg_min(region, amount) OVER (ORDER BY id) AS b FROM orders;
