@@ -315,3 +315,9 @@ SELECT regexp_matches(customer, '^^a') AS h FROM orders;
 
 -- count with DISTINCT over a window; use a subquery with GROUP BY
 SELECT count(DISTINCT customer) OVER (PARTITION BY region) AS a FROM orders;
+
+-- the variable x, which is a column in DuckDB if there is one; give it a name that nothing else has
+SELECT x, [x FOR x IN l IF x > 1] AS a FROM v;
+
+-- the variable o, which is a column in DuckDB if there is one; give it a name that nothing else has
+SELECT list_transform(o.l, lambda o: o.k) AS a FROM orders AS o;

@@ -28,6 +28,7 @@ from tranche.script.duckdb.rules import LINE
 from tranche.script.duckdb.statements import statement
 from tranche.script.duckdb.syntax import parse
 from tranche.script.duckdb.temporary import Temporary
+from tranche.script.duckdb.variables import check_variables
 from tranche.script.source import Source
 from tranche.script.tokens import statements
 
@@ -43,6 +44,7 @@ def translated(source: Source, tokens: Sequence[Token]) -> str:
         try:
             tree = parse(chunk, source.text)
             before.meet(tree)
+            check_variables(tree)
             said = statement(tree)
             before.remember(tree)
         except Refused as refused:

@@ -87,3 +87,5 @@ SELECT id FROM orders WHERE NOT (region IN (SELECT region FROM orders WHERE id =
 SELECT customer IN (SELECT customer FROM customers WHERE false) AS known, count(*) AS c FROM orders GROUP BY ALL;
 
 SELECT sum(i > 5) AS a, sum(f OR i > 0) AS b, sum(DISTINCT i > 5) AS c FROM v;
+
+SELECT list_transform([{'k': id}], e -> e.k) AS a, [q FOR q IN [id, NULL] IF q IS NOT NULL] AS b FROM orders;
