@@ -321,3 +321,6 @@ SELECT x, [x FOR x IN l IF x > 1] AS a FROM v;
 
 -- the variable o, which is a column in DuckDB if there is one; give it a name that nothing else has
 SELECT list_transform(o.l, lambda o: o.k) AS a FROM orders AS o;
+
+-- structs whose fields stand in another order; write them in one
+SELECT {'a': 1, 'b': 2} AS s UNION ALL SELECT {'b': 3, 'a': 4};

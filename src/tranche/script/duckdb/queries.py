@@ -324,9 +324,17 @@ def _check_types(node: exp.Expr) -> None:
     sides = [side.unnest() for side in (node.this, node.expression) if isinstance(side, exp.Query)]
     columns = [side.expressions if isinstance(side, exp.Select) else [] for side in sides]
     for pair in zip(*columns, strict=False):
+        _check_fields(node, [c.unalias() for c in pair])
         pieces = [say(c.this if isinstance(c, exp.Alias) else c) for c in pair if not c.is_star]
         if len(pieces) == 2:
             unified(node, [piece for piece in pieces if piece.type is not None], "")
+
+
+def _check_fields(node: exp.Expr, pair: list[exp.Expr]) -> None:
+    """Fields of structs are told by their names in DuckDB, and by their places in Spark."""
+    names = [[item.this.name for item in c.expressions] for c in pair if isinstance(c, exp.Struct)]
+    if len(names) == 2 and names[0] != names[1]:
+        raise refused(node, "structs whose fields stand in another order", "write them in one")
 
 
 def _sides(node: exp.Expr) -> Iterator[str]:
