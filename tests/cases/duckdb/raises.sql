@@ -30,3 +30,6 @@ SELECT make_date(2023, 2, 29) AS a;
 
 -- CANNOT_PARSE_TIMESTAMP
 SELECT strptime('2024-13-01', '%Y-%m-%d') AS a;
+
+-- a number is too large for a FLOAT
+SELECT x::FLOAT AS a FROM v;

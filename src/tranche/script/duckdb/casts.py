@@ -94,7 +94,7 @@ def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
     if piece.type == target and not is_decimal(target):
         return piece
     if target == "string":
-        return Piece(as_text(node, piece), "string")
+        return as_string(node, piece)
     word = target.upper()
     plain = f"CAST({piece.text} AS {word})"
     if is_whole(target):
@@ -103,11 +103,31 @@ def converted(node: exp.Expr, piece: Piece, target: str) -> Piece:
         return Piece(as_decimal(node, piece, target), target)
     if target == "double":
         return Piece(as_double(node, piece), target)
+    if target == "float":
+        return Piece(_as_float(piece), target)
     if target == "timestamp" and piece.type != "null":
         return Piece(_zoned(piece), target)
     if target == "boolean" and piece.type == "string":
         raise refused(node, "a text as a BOOLEAN is not translated", "compare it with a text")
     return Piece(plain, target)
+
+
+def _as_float(piece: Piece) -> str:
+    """A number that is too large breaks off, and only a text is infinite then as in Spark."""
+    plain = f"CAST({piece.text} AS FLOAT)"
+    if piece.type not in (None, "number", "double"):
+        return plain
+    large = (
+        f"{piece.kind} = 'double' AND abs({plain}) = 'Infinity'"
+        f" AND abs(CAST({piece.text} AS DOUBLE)) <> 'Infinity'"
+    )
+    return f"if({large}, raise_error('a number is too large for a FLOAT'), {plain})"
+
+
+def as_string(node: exp.Expr, piece: Piece) -> Piece:
+    """A value as a text; NULL has to be told what type it is of."""
+    text = "CAST(NULL AS STRING)" if piece.type == "null" else as_text(node, piece)
+    return Piece(text, "string")
 
 
 def _whole(piece: Piece, word: str, cast_: str) -> str:
@@ -140,7 +160,7 @@ def try_cast(node: exp.Expr) -> Piece:
     piece = say(node.this)
     word = target.upper()
     if target == "string":
-        return Piece(as_text(node, piece), "string")
+        return as_string(node, piece)
     if target in WHOLE:
         sure, digits = r"^\\s*[+-]?[0-9]+\\s*$", "[0-9]"
         said = _whole(piece, word, "TRY_CAST")
