@@ -100,6 +100,10 @@ def parsing_pattern(node: exp.Expr, form: str) -> str:
     return "".join(found)
 
 
+def has_year(node: exp.Expr, form: str) -> bool:
+    return any(directive == "%Y" for directive, _ in _directives(node, form))
+
+
 def _directives(node: exp.Expr, form: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for match in _DIRECTIVE.finditer(form):

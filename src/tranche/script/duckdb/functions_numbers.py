@@ -44,8 +44,12 @@ def at_sign(node: exp.Expr) -> Piece:
 
 @function(1, 1, "sign")
 def sign(_node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+    """0 for what is no number."""
     [value] = said(arguments)
-    return Piece(f"CAST(sign({value.text}) AS TINYINT)", "tinyint")
+    text = f"sign({value.text})"
+    if not (is_whole(value.type) or is_decimal(value.type)):
+        text = f"if(isnan(CAST({value.text} AS DOUBLE)), 0, {text})"
+    return Piece(f"CAST({text} AS TINYINT)", "tinyint")
 
 
 @function(2, 2, "mod")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from tranche.script.duckdb.calls import constant_text, declined, function, said, templates
-from tranche.script.duckdb.formats import formatted, parsing_pattern
+from tranche.script.duckdb.formats import formatted, has_year, parsing_pattern
 from tranche.script.duckdb.intervals import added, moment
 from tranche.script.duckdb.pieces import Piece, literal, refused
 from tranche.script.duckdb.rules import guarded, rule, say
@@ -264,9 +264,14 @@ def strftime(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
 
 @function(2, 2, "strptime")
 def strptime(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
-    pattern = parsing_pattern(node, constant_text(node, arguments[1], "the format"))
+    """A time of 1900, if the format has no year: Spark would take 1970."""
+    form = constant_text(node, arguments[1], "the format")
+    pattern = parsing_pattern(node, form)
     [value] = said(arguments[:1])
-    return Piece(f"to_timestamp_ntz({value.text}, {literal(pattern)})", "timestamp_ntz")
+    text = value.text
+    if not has_year(node, form):
+        text, pattern = f"concat('1900 ', {text})", f"yyyy {pattern}"
+    return Piece(f"to_timestamp_ntz({text}, {literal(pattern)})", "timestamp_ntz")
 
 
 @rule(exp.AtTimeZone)
