@@ -324,3 +324,6 @@ SELECT list_transform(o.l, lambda o: o.k) AS a FROM orders AS o;
 
 -- structs whose fields stand in another order; write them in one
 SELECT {'a': 1, 'b': 2} AS s UNION ALL SELECT {'b': 3, 'a': 4};
+
+-- LATERAL of something else than a query; use a subquery
+SELECT id, k FROM lists, LATERAL range(3) AS t(k);

@@ -52,7 +52,7 @@ def relation(node: exp.Expr, *, first: bool = False) -> str:
     if isinstance(node, exp.Table):
         return _table(node)
     if isinstance(node, exp.Unnest):
-        return _unnest(node, first=first)
+        return _unnest(node, node.args.get("alias"), first=first)
     if isinstance(node, exp.Subquery):
         only(node, "this", "alias", "pivots")
         return f"({say(node.this).text}){_pivots(node)}{with_alias(node)}"
@@ -60,6 +60,10 @@ def relation(node: exp.Expr, *, first: bool = False) -> str:
         return say(node).text
     if isinstance(node, exp.Lateral):
         only(node, "this", "alias", "view", "outer")
+        if isinstance(node.this, exp.Unnest):
+            return _unnest(node.this, node.args.get("alias"), first=first)
+        if not isinstance(node.this, exp.Subquery):
+            raise refused(node, "LATERAL of something else than a query", "use a subquery")
         return f"LATERAL ({say(node.this.this).text}){with_alias(node)}"
     if isinstance(node, exp.Pivot):
         return f"({say(node).text}){with_alias(node)}"
@@ -168,11 +172,10 @@ def _by_months(node: exp.Expr, written: exp.Expr, start: Piece, listed: str) -> 
     return f"if(day({start.text}) > 28, {late}, {listed})"
 
 
-def _unnest(node: exp.Expr, *, first: bool) -> str:
+def _unnest(node: exp.Expr, alias: exp.Expr | None, *, first: bool) -> str:
     only(node, "expressions", "alias")
     if len(node.expressions) != 1:
         raise refused(node, "unnest of several lists", "use one after the other")
-    alias = node.args.get("alias")
     values = say(node.expressions[0]).text
     called_ = name(alias.this) if alias is not None and alias.this is not None else "unnest"
     columns = alias.args.get("columns") if alias is not None else None

@@ -89,3 +89,5 @@ SELECT i FROM generate_series(1, 5, -1) AS t(i);
 SELECT x, row_number() OVER (ORDER BY x) AS r FROM (SELECT unnest(l) AS x FROM lists WHERE id = 1);
 
 SELECT region, unnest(list(qty ORDER BY id)) AS x, count(*) AS c FROM orders GROUP BY region;
+
+SELECT id, x FROM lists LEFT JOIN LATERAL unnest(l) AS u(x) ON true;
