@@ -327,3 +327,6 @@ SELECT {'a': 1, 'b': 2} AS s UNION ALL SELECT {'b': 3, 'a': 4};
 
 -- LATERAL of something else than a query; use a subquery
 SELECT id, k FROM lists, LATERAL range(3) AS t(k);
+
+-- unnest inside an expression; use a subquery
+SELECT trim(unnest(string_split(customer, ','))) AS h FROM orders;

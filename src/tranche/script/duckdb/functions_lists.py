@@ -35,8 +35,11 @@ def list_(node: exp.Expr) -> Piece:
 
 
 @function(1, 1, "unnest")
-def unnest(_node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
+def unnest(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     """A row for each element; it stands alone in a column of SELECT."""
+    around = node.parent.parent if isinstance(node.parent, exp.Alias) else node.parent
+    if not isinstance(around, exp.Select):
+        raise refused(node, "unnest inside an expression", "use a subquery")
     [values] = said(arguments)
     return Piece(f"explode({values.text})", values.element)
 
@@ -277,7 +280,9 @@ def to_text(node: exp.Expr, arguments: Sequence[exp.Expr]) -> Piece:
     )
     if values.element not in ("string", None):
         raise refused(node, what, remedy)
-    text = f"array_join({values.text}, {separator.text})"
+    joined = f"array_join({values.text}, {separator.text})"
+    none = f"size({values.text}) > 0 AND NOT exists({values.text}, _tranche_x -> _tranche_x IS NOT NULL)"
+    text = f"if({none}, NULL, {joined})"
     bad = [] if values.element else [f"{values.kind} <> 'array<string>'"]
     return Piece(guarded(node, text, bad, what, remedy), "string")
 

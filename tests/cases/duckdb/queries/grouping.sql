@@ -112,3 +112,5 @@ ORDER BY
 SELECT sum(n) / count(*) AS a, sum(m) / sum(i) AS b FROM v WHERE id <> 5;
 
 SELECT n / 7 AS a, count(*) AS c FROM v GROUP BY n / 7;
+
+SELECT customer, array_to_string(list_sort(list(region)), '+') AS a FROM orders GROUP BY customer;
