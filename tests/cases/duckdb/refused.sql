@@ -330,3 +330,6 @@ SELECT id, k FROM lists, LATERAL range(3) AS t(k);
 
 -- unnest inside an expression; use a subquery
 SELECT trim(unnest(string_split(customer, ','))) AS h FROM orders;
+
+-- the format 'unstructured' of read_json; use array or newline_delimited
+SELECT id FROM read_json('data/x.json', format = 'unstructured', columns = {'id': 'BIGINT'});

@@ -153,11 +153,12 @@ def _dropped(node: exp.Expr, word: str, options: dict[str, exp.Expr]) -> None:
 
 def _json(node: exp.Expr, word: str, options: dict[str, exp.Expr]) -> list[tuple[str, str]]:
     form = _text(node, options, "format") or "auto"
-    if form not in ("auto", "array", "newline_delimited", "unstructured"):
+    # Of several values without lines between them, Spark would take the first.
+    if form not in ("auto", "array", "newline_delimited"):
         raise refused(node, f"the format {form!r} of {word}", "use array or newline_delimited")
     schema = _schema(node, word, options)
     _dropped(node, word, options)
-    several = "true" if form in ("array", "unstructured") else "false"
+    several = "true" if form == "array" else "false"
     return [("schema", literal(schema)), ("multiLine", several), ("mode", "'FAILFAST'")]
 
 
