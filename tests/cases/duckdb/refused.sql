@@ -333,3 +333,6 @@ SELECT trim(unnest(string_split(customer, ','))) AS h FROM orders;
 
 -- the format 'unstructured' of read_json; use array or newline_delimited
 SELECT id FROM read_json('data/x.json', format = 'unstructured', columns = {'id': 'BIGINT'});
+
+-- row_number over rows without an order; add ORDER BY
+SELECT id, row_number() OVER () AS r FROM orders;

@@ -96,3 +96,6 @@ SELECT a / 3 AS b FROM (SELECT 1.5::DECIMAL(38,18) AS a);
 
 -- line 3: a DECIMAL with more than 15 digits before the point as a DOUBLE
 SELECT a::DOUBLE AS b FROM (SELECT '9437351833815845.31'::DECIMAL(18,2) AS a);
+
+-- line 3: lag or lead of whole numbers with something else instead; cast it, as in x::INTEGER
+SELECT lag(qty, 1, 0.5) OVER (ORDER BY id) AS a FROM orders;

@@ -19,7 +19,7 @@ from tranche.script.duckdb.calls import (
 from tranche.script.duckdb.intervals import unit_of
 from tranche.script.duckdb.pieces import Piece, name, refused
 from tranche.script.duckdb.rules import guarded, only, rule, say
-from tranche.script.duckdb.types import is_whole
+from tranche.script.duckdb.types import WHOLE, is_whole
 
 declined(
     "the last digits depend on the order of rows; compute it from sums",
@@ -81,6 +81,8 @@ WINDOWS = {
     "nth_value": (None, 2, 2),
 }
 """Functions that need OVER, with their types and how many arguments they take."""
+_ORDERED = frozenset(WINDOWS) - {"first_value", "last_value"}
+"""Which Spark has only over rows in an order."""
 
 
 def aggregate(least: int, most: int, *names: str) -> Callable[[Making], Making]:
@@ -316,10 +318,25 @@ def window(node: exp.Expr) -> Piece:
         number = constant_number(arguments[0 if word == "ntile" else 1])
         if number is None or number < 0 or (word != "lag" and word != "lead" and number == 0):
             raise refused(node, f"{word} with a computed or negative number", "write the number")
+    if word in _ORDERED and not (node.args.get("order") or node.args.get("alias")):
+        raise refused(node, f"{word} over rows without an order", "add ORDER BY")
     text = f"{word}({', '.join(piece.text for piece in pieces)}){over}"
+    if len(pieces) == 3:
+        text = _with_default(node, text, pieces[0], pieces[2])
     if type_ == "bigint":
         return Piece(f"CAST({text} AS BIGINT)", "bigint")
     return Piece(text, type_ or (pieces[0].type if pieces else None))
+
+
+def _with_default(node: exp.Expr, text: str, value: Piece, default: Piece) -> str:
+    """`lag(x, 1, 0)`: what is given for a whole number has to be one, of others Spark would cut
+    off what DuckDB rounds."""
+    if is_whole(default.type) or default.type == "null":
+        return text
+    whole = ", ".join(f"'{type_}'" for type_ in WHOLE)
+    bad = [f"{value.kind} IN ({whole}) AND {default.kind} NOT IN ({whole}, 'void')"]
+    what = "lag or lead of whole numbers with something else instead"
+    return guarded(node, text, bad, what, "cast it, as in x::INTEGER")
 
 
 def window_text(node: exp.Expr) -> str:

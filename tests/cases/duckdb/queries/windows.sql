@@ -41,3 +41,5 @@ SELECT customer, count(*) AS c, rank() OVER (ORDER BY count(*) DESC) AS r FROM o
 SELECT id, qty * 2 AS qty FROM orders QUALIFY row_number() OVER (ORDER BY qty DESC) = 1 AND qty < 10;
 
 SELECT id, arg_max(customer, amount) OVER (PARTITION BY region) AS a, arg_min(region, amount) OVER (ORDER BY id) AS b FROM orders;
+
+SELECT id, lag(amount, 1, qty) OVER (ORDER BY id) AS a, lag(amount, 1, 0.125) OVER (ORDER BY id) AS b, lead(customer, 1, region) OVER (ORDER BY id) AS c, lag(qty, 1, id) OVER (ORDER BY id) AS d FROM orders;
