@@ -336,3 +336,6 @@ SELECT id FROM read_json('data/x.json', format = 'unstructured', columns = {'id'
 
 -- row_number over rows without an order; add ORDER BY
 SELECT id, row_number() OVER () AS r FROM orders;
+
+-- a place right behind list(…) is not translated; put it in brackets, as in (list(x))[1]
+SELECT list(id ORDER BY id)[1] AS a FROM orders;

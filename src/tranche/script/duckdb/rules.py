@@ -32,6 +32,7 @@ _CALLED = {
     "Pow": "a power (** or ^)",
     "Interval": "an interval as a value",
     "SimilarTo": "SIMILAR TO",
+    "List": "a place right behind list(…)",
 }
 _REMEDIES = {
     "a power (** or ^)": "multiply the value with itself",
@@ -39,6 +40,7 @@ _REMEDIES = {
     "SIMILAR TO": "use regexp_full_match",
     "LIKE … ESCAPE": "use contains or regexp_matches",
     "an interval as a value": "add it to a time",
+    "a place right behind list(…)": "put it in brackets, as in (list(x))[1]",
 }
 
 

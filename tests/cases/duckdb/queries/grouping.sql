@@ -114,3 +114,5 @@ SELECT sum(n) / count(*) AS a, sum(m) / sum(i) AS b FROM v WHERE id <> 5;
 SELECT n / 7 AS a, count(*) AS c FROM v GROUP BY n / 7;
 
 SELECT customer, array_to_string(list_sort(list(region)), '+') AS a FROM orders GROUP BY customer;
+
+SELECT customer, (list(region ORDER BY id))[1] AS a, list_transform(list({'id': id, 'a': amount} ORDER BY id), e -> e.a) AS b FROM orders GROUP BY customer;
