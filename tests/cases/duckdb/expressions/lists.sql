@@ -98,3 +98,9 @@ list_element(l, 1)
 array_extract(l, -1)
 array_to_string([NULL, NULLIF(u, u)], ',')
 array_to_string(string_split(u, ','), '-')
+l = [NULL, 5]
+l IN ([1, 2, 3], [42])
+[1, NULL] IS NOT DISTINCT FROM [1, NULL]
+list_transform([[1, 2], [3]], lambda x: list_transform(x, lambda x: x * 2))
+coalesce(l, [])
+(SELECT list(id ORDER BY id) FROM orders o WHERE o.qty = v.j)

@@ -175,3 +175,11 @@ date_trunc('month', tz::TIMESTAMPTZ)
 date_trunc('day', (TIMESTAMP '2024-11-03 12:00:00') AT TIME ZONE 'America/Havana')
 strptime('03:04', '%H:%M')
 strptime('5/6', '%d/%m')
+d IN ('2024-01-31 10:00:00')
+date_diff('week', DATE '1969-12-28', DATE '1970-01-05')
+(date_trunc('month', d) + INTERVAL 1 MONTH - INTERVAL 1 DAY)::DATE
+ts::TIMESTAMP AT TIME ZONE 'UTC' AT TIME ZONE 'America/New_York'
+date_trunc('day', tz::TIMESTAMPTZ AT TIME ZONE 'Europe/Berlin')
+date_diff('day', TIMESTAMPTZ '2024-03-30 22:30:00+00', TIMESTAMPTZ '2024-03-31 22:30:00+00')
+TIMESTAMPTZ '1911-03-11 00:00:00+00'::TIMESTAMP
+strftime(TIMESTAMP '1969-12-31 23:59:59.25', '%f %S')

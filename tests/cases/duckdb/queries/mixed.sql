@@ -89,3 +89,23 @@ SELECT customer IN (SELECT customer FROM customers WHERE false) AS known, count(
 SELECT sum(i > 5) AS a, sum(f OR i > 0) AS b, sum(DISTINCT i > 5) AS c FROM v;
 
 SELECT list_transform([{'k': id}], e -> e.k) AS a, [q FOR q IN [id, NULL] IF q IS NOT NULL] AS b FROM orders;
+
+SELECT id FROM orders EXCEPT SELECT 1 AS id UNION ALL SELECT 2 AS id INTERSECT SELECT id FROM orders;
+
+SELECT i, x::DECIMAL(10,2) AS a, round(x::DOUBLE, 2) AS b, (x * 3)::DECIMAL(12,3) AS c, x::INTEGER AS d FROM (SELECT i, (i * 2 + 1) / 200 AS x FROM range(400) AS t(i));
+
+SELECT i, j, date_diff('week', DATE '1969-12-10' + i::INTEGER, DATE '1969-12-15' + j::INTEGER) AS a FROM range(20) AS t(i), range(20) AS u(j);
+
+SELECT o.customer AS a, c.customer AS b, customer FROM orders o FULL JOIN customers c USING (customer);
+
+SELECT id, (SELECT tier FROM customers c WHERE c.customer = o.customer ORDER BY since DESC LIMIT 1) AS tier FROM orders o;
+
+SELECT id, EXISTS (SELECT 1 FROM unnest(v.l) AS u(x) WHERE x > 2) AS a FROM v;
+
+SELECT sum(qty) OVER (ORDER BY amount NULLS FIRST RANGE BETWEEN 5 PRECEDING AND 5 FOLLOWING) AS a, id FROM orders;
+
+SELECT id, lag(placed) OVER (PARTITION BY customer ORDER BY placed) AS prev, date_diff('hour', prev, placed) AS h FROM orders;
+
+WITH a AS (SELECT 1 AS x), b AS (WITH a AS (SELECT 2 AS x) SELECT x FROM a) SELECT a.x AS p, b.x AS q FROM a, b;
+
+SELECT max(id) AS id, customer FROM orders GROUP BY customer HAVING max(id) > 4;
