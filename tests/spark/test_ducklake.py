@@ -570,8 +570,7 @@ def test_files_are_as_duckdb_reads_them_whatever_spark_is_told(bench: Bench) -> 
             assert own.session.conf.get("spark.sql.parquet.compression.codec") == "lz4"
         assert own.pick(own.staged(Commit(attempt_of("a"))).id) is not None
         found = duck.execute(
-            'SELECT id, list, day, microsecond("at") FROM t WHERE "at" < \'1500-01-02\''
-            " ORDER BY id"
+            'SELECT id, list, day, microsecond("at") FROM t WHERE "at" < \'1500-01-02\' ORDER BY id'
         ).fetchall()
     assert found == [(n, ["a", None], date(1500, 1, 1), 123456) for n in range(3)]
 
