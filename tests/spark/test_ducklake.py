@@ -99,10 +99,10 @@ def table(bench: Bench, name: str = "t") -> DuckLakeTable:
     return DuckLakeTable(bench.engine.session(), address, lake_of(bench))
 
 
-def write_files(bench: Bench, duck: duckdb.DuckDBPyConnection) -> None:
+def write_files(bench: Bench, duck: duckdb.DuckDBPyConnection, beyond: int = 0) -> None:
     """Also of few rows, which would stay in the catalog otherwise."""
     where = f"schema => '{bench.schema}', table_name => 't'"
-    duck.execute(f"CALL l.set_option('data_inlining_row_limit', 0, {where})")
+    duck.execute(f"CALL l.set_option('data_inlining_row_limit', {beyond}, {where})")
 
 
 def files(bench: Bench) -> set[str]:
@@ -978,6 +978,7 @@ def test_a_merge_into_rows_that_were_moved_meanwhile_is_not_tried_in_vain(
         delete(self, entry)
 
     with client(bench) as duck, pytest.MonkeyPatch.context() as patch:
+        write_files(bench, duck, beyond=10)
         duck.execute("INSERT INTO t VALUES (3, 'theirs', '2026-05-01')")
         text = DAILY.format(rows="(1, 'B'), (3, 'C')", how=" key=id", more="")
         delete = Publishing._delete
@@ -1008,6 +1009,7 @@ def test_rows_that_go_from_the_catalog_to_files_while_they_are_read(
     fetched, came = module._inlined, []
     with client(bench) as duck:
         duck.execute("CREATE TABLE t (id INTEGER, _tranche_partition VARCHAR)")
+        write_files(bench, duck, beyond=10)
         duck.execute("INSERT INTO t VALUES (7, 'd'), (8, 'd')")
 
         def slow(*of: Any, **more: Any) -> Any:
