@@ -994,6 +994,31 @@ def test_a_merge_into_rows_that_were_moved_meanwhile_is_not_tried_in_vain(
     assert found == [(1, "B"), (2, "a"), (3, "C")]
 
 
+def test_a_column_that_is_renamed_before_the_commit_is_told_by_its_name(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')").status == "succeeded"
+    text = DAILY.format(rows="(2, 'b')", how=" append", more="")
+    with client(bench) as duck:
+        with bench.engine.attempt(bench.work(text, partition="2026-05-01")) as trial:
+            trial.stage()
+            duck.execute("ALTER TABLE t RENAME COLUMN name TO label")
+            with pytest.raises(CommitLost, match=r"the column name of lake://\S+ .* renamed"):
+                trial.publish()
+        assert duck.execute("SELECT id, label FROM t").fetchall() == [(1, "a")]
+
+
+def test_what_waits_to_be_taken_away_is_told_to_be_gone(bench: Bench) -> None:
+    assert put(bench, "(1, 'a')", how=" key=id").status == "succeeded"
+    text = DAILY.format(rows="(1, 'b')", how=" key=id", more="")
+    own = table(bench)
+    with bench.engine.attempt(bench.work(text, partition="2026-05-01")) as trial:
+        trial.stage()
+        ((entry, _),) = own.staging_place.entries()
+        assert entry.positions is not None
+        own.catalog.files.remove_folder(entry.positions)
+        with pytest.raises(CommitLost, match="which waited for its commit"):
+            trial.publish()
+
+
 FETCHED: dict[str, tuple[Any, Callable[[DuckLakeTable], int]]] = {
     "rows": (reading, lambda own: own.rows().count()),
     "count": (counting, lambda own: own.slice_rows(None, str(own.touched())) or 0),

@@ -83,7 +83,8 @@ def _expire(table: DuckLakeTable, upkeep: Upkeep) -> int:
     if old:
         listed = ", ".join(map(str, old))
         table.catalog.rows(f"CALL ducklake_expire_snapshots('{LAKE}', versions => [{listed}])")
-        table.catalog.known.clear()
+        with table.catalog.using():
+            table.catalog.known.clear()
     return len(old)
 
 

@@ -53,6 +53,7 @@ class Preparing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
+            columns=tuple(version.schema.names),
         )
 
     def stage_merge(self, merged: Merged, commit: Commit, based_on: int | None, seen: int) -> None:
@@ -87,6 +88,7 @@ class Preparing:
             based_on=based_on,
             files=files,
             layout=canonical(layout),
+            columns=tuple(version.schema.names),
             positions=gone if changed > inserted else None,
             changed=changed,
             inserted=inserted,

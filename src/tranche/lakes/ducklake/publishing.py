@@ -82,6 +82,13 @@ class Publishing:
                 raise CommitLost(
                     f"the layout of {self.table.address} was changed meanwhile", "run it again"
                 )
+            missing = [name for name in entry.columns if version.column(name) is None]
+            if missing:
+                raise CommitLost(
+                    f"the column {missing[0]} of {self.table.address} was taken away or renamed"
+                    " meanwhile",
+                    "run it again",
+                )
             check_unchanged(self.catalog, version, entry, self.table.key_column)
             return version
 
@@ -274,6 +281,12 @@ class Publishing:
         elif entry.positions is not None:
             # By their names: a pattern would read signs of the folder as its own.
             files = list(self.catalog.files.sizes(entry.positions))
+            if not files:
+                raise Refused(
+                    CommitLost(
+                        f"{entry.positions} is gone, which waited for its commit", "run it again"
+                    )
+                )
             expected = check_positions(self.catalog, files)
             own = identifier(self.table.address.table)
             ((gone,),) = self.catalog.asked(

@@ -85,6 +85,8 @@ class Entry:
     files: tuple[StagedFile, ...] = ()
     layout: str = ""
     """By what the files are divided."""
+    columns: tuple[str, ...] = ()
+    """Those of the table that they were written for."""
     positions: str | None = None
     """The folder with the rows that go, if some do."""
     seen: int | None = None
@@ -234,6 +236,7 @@ class Staging:
             return None
         found = json.loads(text)
         found["files"] = tuple(_file(each) for each in found["files"])
+        found["columns"] = tuple(found.get("columns", ()))
         if found["keys"] is not None:
             found["keys"] = tuple(found["keys"])
         return Entry(**found)
