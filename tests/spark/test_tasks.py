@@ -28,7 +28,7 @@ from tranche.run.runner import RunResult, run_plan
 from tranche.script.ranges.ranged import only_key_by_key
 from tranche.testing import MemoryStore
 
-LAKES = ("main", "delta", "parquet")
+LAKES = ("main", "delta", "parquet", "ducklake")
 NOON = datetime(2026, 5, 16, 12, tzinfo=UTC)
 D0, D1, D2 = "2026-05-14", "2026-05-15", "2026-05-16"
 IOS = {
@@ -559,7 +559,9 @@ class TestResults:
         (step,) = jobs.run(D1).steps
         assert "`source`.`idd` cannot be resolved. Did you mean" in str(step.record.error)
 
-    @pytest.mark.parametrize("lake", ["main", pytest.param("delta", marks=pytest.mark.slow)])
+    @pytest.mark.parametrize(
+        "lake", ["main", "ducklake", pytest.param("delta", marks=pytest.mark.slow)]
+    )
     def test_a_merge_inserts_all_columns_into_its_slice(self, jobs: Jobs, lake: str) -> None:
         jobs.write(
             f"""
@@ -579,16 +581,17 @@ class TestResults:
             jobs.done(day)
         assert jobs.seen == [[(1, 1)], [(1, 5)], [(1, 7), (2, 7)]]
 
-    def test_a_merge_stays_within_its_slice(self, jobs: Jobs) -> None:
+    @pytest.mark.parametrize("lake", ["main", "ducklake"])
+    def test_a_merge_stays_within_its_slice(self, jobs: Jobs, lake: str) -> None:
         jobs.write(
-            """
-            @task(writes="lake://main/merged")
+            f"""
+            @task(writes="lake://{lake}/merged")
             def extract(spark, partition):
                 rows = spark.createDataFrame(ROWS[partition], "id int, n int")
                 return (
                     Merge(rows, on="id")
                     .when_matched_update_all()
-                    .when_not_matched_insert({"id": "source.id", "n": "source.n * 10"})
+                    .when_not_matched_insert({{"id": "source.id", "n": "source.n * 10"}})
                     .when_not_matched_by_source_delete()
                 )
 
@@ -606,6 +609,136 @@ class TestResults:
         jobs.rows[D2] = [(1, 6)]
         jobs.done(D2)
         assert jobs.seen[-1] == [(1, 6)]
+
+    def test_a_merge_into_a_whole_ducklake_table(self, jobs: Jobs) -> None:
+        jobs.write(
+            """
+            @task(writes="lake://ducklake/balances")
+            def extract(spark):
+                rows = spark.createDataFrame(ROWS["all"], "id int, n int, gone boolean")
+                return (
+                    Merge(rows, on="target.id = source.id")
+                    .when_matched_delete("source.gone")
+                    .when_matched_update({"n": "target.n + source.n"}, condition="source.n > 0")
+                    .when_not_matched_insert_all("NOT source.gone")
+                    .when_not_matched_by_source_update({"n": "0"}, condition="target.n < 0")
+                )
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.select("id", "n").collect())))
+
+            own(extract())
+            """,
+            arguments="",
+        )
+        for rows in (
+            [(1, 1, False), (2, 2, False), (3, 3, True), (4, -4, False)],
+            [(1, 5, False), (2, 0, False), (5, 5, False)],
+            [(1, 0, True), (9, 9, True)],
+            [(7, 7, True)],
+        ):
+            jobs.rows["all"] = rows
+            jobs.done()
+        assert jobs.seen == [
+            [(1, 1), (2, 2), (4, -4)],
+            [(1, 6), (2, 2), (4, 0), (5, 5)],
+            [(2, 2), (4, 0), (5, 5)],
+            [(2, 2), (4, 0), (5, 5)],
+        ]
+
+    @pytest.mark.parametrize(
+        "where", ["io={iceberg}", "io={delta}", 'writes="lake://ducklake/two"']
+    )
+    def test_several_rows_of_a_merge_match_one(self, jobs: Jobs, where: str) -> None:
+        kept = where.format(iceberg=jobs.io("iceberg"), delta=jobs.io("delta"))
+        jobs.write(
+            f"""
+            @task({kept})
+            def extract(spark):
+                return Merge(spark.createDataFrame(ROWS["all"], "id int, n int"), on="id")
+
+            extract()
+            """,
+            arguments="",
+        )
+        jobs.rows["all"] = [(1, 1)]
+        jobs.done()
+        jobs.rows["all"] = [(1, 2), (1, 3)]
+        (step,) = jobs.run().steps
+        assert re.fullmatch(
+            rf"pipelines/{jobs.name}\.py:\d+: several rows of a Merge match one row of the table, .*",
+            str(step.record.error),
+        )
+
+    def test_a_merge_that_breaks_makes_no_table(self, jobs: Jobs) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io("delta")})
+            def extract(spark):
+                made = Merge(spark.range(1), on="id")
+                return made.when_not_matched_insert({{"id": "source.id", "m": "1"}})
+
+            extract()
+            """
+        )
+        (step,) = jobs.run(D1).steps
+        assert "a Merge sets the column m, and " in str(step.record.error)
+        assert not (jobs.root / "data" / jobs.name / "extract").exists()
+
+    def test_a_merge_brings_new_columns_where_that_is_asked_for(self, jobs: Jobs) -> None:
+        body = """
+            @task({kept})
+            def extract(spark):
+                return Merge(spark.createDataFrame(*ROWS["all"]), on="id")
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.collect()), key=repr))
+
+            own(extract())
+            """
+        strict, growing = (
+            'writes="lake://ducklake/grown"',
+            'writes="lake://ducklake/grown", on_schema_change="sync"',
+        )
+        jobs.write(body.format(kept=strict), arguments="")
+        jobs.rows["all"] = [(1, 1), (2, 2)], "id int, n int"
+        jobs.done()
+        jobs.rows["all"] = [(1, 5, "x")], "id int, n bigint, label string"
+        refused, _ = jobs.run().steps
+        assert (
+            "the rows of a Merge have label, n as bigint, and lake://ducklake/grown has not; name"
+            ' the columns in its clauses, or say on_schema_change="sync"'
+        ) in str(refused.record.error)
+        jobs.write(body.format(kept=growing), arguments="")
+        jobs.done()
+        assert jobs.seen == [[(1, 1), (2, 2)], [(1, 5, "x"), (2, 2, None)]]
+        jobs.rows["all"] = [(1, "six")], "id int, n string"
+        refused, _ = jobs.run().steps
+        assert "the rows have n as string, not bigint, which it is in" in str(refused.record.error)
+
+    @pytest.mark.parametrize("kind", ["iceberg", "delta"])
+    def test_a_merge_brings_new_columns_into_what_an_io_keeps(self, jobs: Jobs, kind: str) -> None:
+        jobs.write(
+            f"""
+            @task(io={jobs.io(kind)})
+            def extract(spark):
+                return Merge(spark.createDataFrame(*ROWS["all"]), on="id")
+
+            @task
+            def own(extract) -> None:
+                seen.append(sorted(map(tuple, extract.select("id", "n", "label").collect())))
+
+            own(extract())
+            """,
+            arguments="",
+        )
+        jobs.rows["all"] = [(1, 1), (2, 2)], "id int, n int"
+        assert jobs.run().steps[0].record.status == "succeeded"
+        jobs.rows["all"] = [(1, 5, "x"), (2, 6, "y")], "id int, n bigint, label string"
+        jobs.done()
+        assert jobs.seen == [[(1, 5, "x"), (2, 6, "y")]]
 
     def test_files_take_no_merge(self, jobs: Jobs) -> None:
         jobs.write(

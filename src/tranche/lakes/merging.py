@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, MergeIntoWriter
 from pyspark.sql import functions as F
 
+from tranche.errors import MergeRejected
 from tranche.script.binding import quoted_name
 
 _SOURCE = "_tranche_source"
@@ -51,3 +52,10 @@ def all_of(conditions: Iterable[Column]) -> Column:
     for condition in conditions:
         found = found & condition
     return found
+
+
+def several_match() -> MergeRejected:
+    return MergeRejected(
+        "several rows of a Merge match one row of the table, which can become only one of them",
+        "leave one of the rows for each, or let on= tell them apart",
+    )

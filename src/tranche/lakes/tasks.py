@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from tranche.jobs.merge import Merge
 from tranche.jobs.own_io import read_own, write_own
 from tranche.lakes.commit import Commit
 from tranche.lakes.given import frame_of
+from tranche.lakes.outputs.merges import MergePlace, check_merge
 from tranche.lakes.outputs.parts import (
     columns_of,
     in_parts,
@@ -27,7 +28,7 @@ from tranche.lakes.outputs.parts import (
     text_of,
     values_of,
 )
-from tranche.lakes.outputs.place import Kept, Place, created
+from tranche.lakes.outputs.place import DividedPlace, Kept, Place, created
 from tranche.lakes.outputs.places import Places, parts_by_key
 from tranche.lakes.python import CodeExecution, in_words, mapped_keys, own_key
 from tranche.lakes.racing import until_committed
@@ -35,7 +36,7 @@ from tranche.lakes.writer import SliceWriter
 from tranche.model.asset import AssetUri, JobTask, LakeTable
 from tranche.model.code import Loaded
 from tranche.model.output import FILES, KEY_COLUMN, Output
-from tranche.model.strategy import PARTITION_COLUMN, Nothing
+from tranche.model.strategy import PARTITION_COLUMN, Nothing, SchemaPolicy
 from tranche.ports import Staged, Written, WrittenKey
 from tranche.script.binding import quoted_name
 
@@ -233,18 +234,21 @@ class TaskExecution(CodeExecution):
             raise
 
     def kept(self, asset: AssetUri) -> Written:
-        rows, by, place = (
-            self.rows_kept,
-            self.output.partition_by,
-            self.places.of(asset, self.output.kind),
-        )
+        rows, by, kind = self.rows_kept, self.output.partition_by, self.output.kind
         assert rows is not None, "nothing was staged"
+        place: Place
+        if isinstance(self.returned, Merge):
+            place = self.places.merging(asset, kind)
+            enter = partial(self.merge, place, self.returned, rows)
+        else:
+            place = self.places.of(asset, kind)
+            enter = partial(self.enter, place, rows, by)
         # Nobody but an earlier attempt of the step can have done it.
         kept = place.published(self.commit) if self.work.attempt.number > 1 else None
         if kept is None:
             # Other keys may be making it, or have changed its columns, and are not to be undone.
             kept = until_committed(
-                partial(self.entered, place, rows, by), partial(place.published, self.commit)
+                partial(self.entered, place, enter, by), partial(place.published, self.commit)
             )
         return Written(
             rows=kept.rows,
@@ -255,15 +259,13 @@ class TaskExecution(CodeExecution):
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
         )
 
-    def entered(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> Kept:
-        self.enter(place, rows, by)
+    def entered(self, place: Place, enter: Callable[[], None], by: tuple[str, ...]) -> Kept:
+        enter()
         return place.made(self.commit, by)
 
-    def enter(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
+    def enter(self, place: DividedPlace, rows: DataFrame, by: tuple[str, ...]) -> None:
         append = self.output.mode == "append"
-        if isinstance(self.returned, Merge):
-            self.merge(place, self.returned, rows)
-        elif not by and not append:
+        if not by and not append:
             place.replace_all(rows, self.commit)
         elif not created(place, rows, by, self.commit):
             if append:
@@ -271,7 +273,7 @@ class TaskExecution(CodeExecution):
             else:
                 self.replace_parts(place, rows, by)
 
-    def replace_parts(self, place: Place, rows: DataFrame, by: tuple[str, ...]) -> None:
+    def replace_parts(self, place: DividedPlace, rows: DataFrame, by: tuple[str, ...]) -> None:
         """Rows take the place of what is in their parts, and of what these keys had before.
 
         What they had is known from the ledger. Most of the time it is nothing; then the rows need
@@ -293,18 +295,25 @@ class TaskExecution(CodeExecution):
         held = self.work.sole_parts - nothing
         return parts_of({None: held}, (None,), self.output.partition_by)
 
-    def merge(self, place: Place, merge: Merge, rows: DataFrame) -> None:
+    def merge(self, place: MergePlace, merge: Merge, rows: DataFrame) -> None:
         by: tuple[str, ...] = self.output.partition_by
         keys: tuple[str, ...] = ()
-        if self.output.kind == "lake" and self.keys:
-            by, keys = (PARTITION_COLUMN,), self.keys
-            rows = self.sliced(rows)
+        policy: SchemaPolicy = "sync"
+        if self.output.kind == "lake":
+            made = self.step.script.annotations.materialize
+            policy = (made.on_schema_change if made else None) or "fail"
+            if self.keys:
+                by, keys = (PARTITION_COLUMN,), self.keys
+                rows = self.sliced(rows)
         elif merge.inserts_all or place.columns() is None:
             # Rows of any key may match; those that are inserted need a place.
             rows = self.with_columns(rows)
+        if place.columns() is None:
+            # It is not made for a Merge that breaks.
+            check_merge(merge, rows, rows.schema, str(place))
         # What is merged into nothing is what nothing has matched.
         created(place, rows.limit(0), by, self.commit_apart())
-        place.merge(merge, rows, self.commit, keys)
+        place.merge(merge, rows, self.commit, keys, policy=policy)
 
     def sliced(self, rows: DataFrame) -> DataFrame:
         """Rows for a table with slices, each of which says of which it is."""

@@ -10,10 +10,11 @@ from pyspark.sql import Column, DataFrame, MergeIntoWriter
 from pyspark.sql import functions as F
 
 from tranche.lakes.ducklake.reading import FILE, POSITION
-from tranche.lakes.merging import Merging
+from tranche.lakes.merging import Merging, several_match
 from tranche.script.binding import quoted_name
 
 _HELD, _SOURCE, _ACTION = "_tranche_held", "_tranche_source", "_tranche_action"
+_CAME = "_tranche_came"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,26 @@ class LakeMerging(Merging):
         # It has the methods that are used of Spark's own.
         return cast(MergeIntoWriter, _Merge(self, condition))
 
+    def opened(self, condition: Column, *, source: str, among: Column | None) -> MergeIntoWriter:
+        """The same for rows of which several may match one, which is an error.
+
+        `among` says which rows of the table are meant at all.
+        """
+        return cast(MergeIntoWriter, _Merge(self, condition, source, among, once=True))
+
 
 @dataclass
 class _Merge:
     merging: LakeMerging
     condition: Column
+    source: str = _SOURCE
+    among: Column | None = None
+    once: bool = False
+    """Whether it has to be seen to that no row is changed twice."""
     matched: list[_Clause] = field(default_factory=list)
     others: list[_Clause] = field(default_factory=list)
+    alone: list[_Clause] = field(default_factory=list)
+    """For rows of the table that no row has matched."""
 
     def whenMatched(self, condition: Column | None = None) -> _Matched:  # noqa: N802
         return _Matched(self, condition, self.matched)
@@ -61,13 +75,22 @@ class _Merge:
     def whenNotMatched(self, condition: Column | None = None) -> _Matched:  # noqa: N802
         return _Matched(self, condition, self.others)
 
+    def whenNotMatchedBySource(self, condition: Column | None = None) -> _Matched:  # noqa: N802
+        return _Matched(self, condition, self.alone)
+
     def merge(self) -> None:
-        held = self.merging.target.alias(_HELD)
-        given = self.merging.rows.alias(_SOURCE)
-        joined = given.join(held, self.condition, "left")
+        held = self.merging.target
+        held = (held if self.among is None else held.where(self.among)).alias(_HELD)
+        given = self.merging.rows.withColumn(_CAME, F.lit(True)).alias(self.source)
+        joined = given.join(held, self.condition, "full" if self.alone else "left")
         there = F.col(f"{_HELD}.{FILE}").isNotNull()
+        came = F.col(f"{self.source}.{_CAME}").isNotNull()
         action = F.lit(0)
-        clauses = [*((c, there) for c in self.matched), *((c, ~there) for c in self.others)]
+        clauses = [
+            *((c, there & came) for c in self.matched),
+            *((c, ~there) for c in self.others),
+            *((c, ~came) for c in self.alone),
+        ]
         for number, (clause, where) in reversed(list(enumerate(clauses, 1))):
             wanted = where if clause.condition is None else where & clause.condition
             action = F.when(wanted, F.lit(number)).otherwise(action)
@@ -80,6 +103,8 @@ class _Merge:
             F.col(_ACTION),
         ).persist()
         try:
+            if self.once:
+                _check_once(made)
             self._write(made, columns, clauses)
         finally:
             made.unpersist()
@@ -136,3 +161,10 @@ class _Matched:
     def delete(self) -> _Merge:
         self.clauses.append(_Clause(self.condition, None))
         return self.merge_
+
+
+def _check_once(made: DataFrame) -> None:
+    """Breaks as Spark's own does where a row would become two."""
+    changed = made.where(F.col(FILE).isNotNull()).groupBy(FILE, POSITION)
+    if changed.count().where(F.col("count") > 1).take(1):
+        raise several_match()

@@ -43,7 +43,6 @@ from tranche.lakes.ducklake.reading import read
 from tranche.lakes.ducklake.restoring import changed_keys
 from tranche.lakes.ducklake.staging import Aside, Entry, Staging
 from tranche.lakes.folders import Warehouse
-from tranche.lakes.merging import Merging
 from tranche.lakes.table import (
     ADDED,
     ADDED_SIZE,
@@ -245,7 +244,7 @@ class DuckLakeTable(Table):
     def append(self, rows: DataFrame, target: Target) -> None:
         self._preparing.stage(rows, target, "append", self._own, self.based_on)
 
-    def merging(self, rows: DataFrame) -> Merging:
+    def merging(self, rows: DataFrame) -> LakeMerging:
         # Its columns may have changed since the commit that this is based on.
         now = self.touched()
         held = self.logical(self.own_rows(str(now), located=True))

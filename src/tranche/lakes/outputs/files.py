@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +19,7 @@ from tranche.lakes.commit import Commit
 from tranche.lakes.folders import OWN
 from tranche.lakes.outputs.fitting import check_divided, fitted
 from tranche.lakes.outputs.parts import part_text, values_of
-from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.outputs.place import DividedPlace, Kept
 from tranche.lakes.parquet.log import Entry, Kind, TableLog
 from tranche.lakes.parquet.paths import NULL_FOLDER, UNNAMED, escaped_name, nameable
 from tranche.script.binding import escaped_path, quoted_name
@@ -49,10 +49,8 @@ _READ: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class FilesPlace(Place):
+class FilesPlace(DividedPlace):
     """A folder for each value of each column, as Spark lays it out."""
-
-    merges: ClassVar[bool] = False
 
     def __init__(
         self,

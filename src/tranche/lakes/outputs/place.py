@@ -6,13 +6,10 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from tranche.errors import ColumnsRejected
-from tranche.jobs.merge import Merge
 from tranche.lakes.commit import Commit
 from tranche.lakes.outputs.parts import in_parts
 
@@ -27,13 +24,8 @@ class Kept:
     """The parts that rows were written to."""
 
 
-_CREATING: dict[str, threading.Lock] = {}
-
-
 class Place(ABC):
     """The table or the files of one task."""
-
-    merges: ClassVar[bool] = True
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -43,19 +35,27 @@ class Place(ABC):
         """None if nothing was ever kept there."""
 
     @abstractmethod
-    def divided_by(self) -> Collection[str] | None:
-        """The columns that divide what is there; None if nobody knows."""
-
-    @abstractmethod
-    def rows(self) -> DataFrame: ...
-
-    @abstractmethod
     def published(self, commit: Commit) -> Kept | None:
         """What an attempt of the same step has written, if one has."""
 
     @abstractmethod
     def create(self, rows: DataFrame, by: Sequence[str], commit: Commit) -> None:
         """Makes it of these rows, divided by columns; an error if another has made it meanwhile."""
+
+    @abstractmethod
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        """What a commit that was just made has written."""
+
+
+class DividedPlace(Place):
+    """One that columns of the rows may divide."""
+
+    @abstractmethod
+    def divided_by(self) -> Collection[str] | None:
+        """The columns that divide what is there; None if nobody knows."""
+
+    @abstractmethod
+    def rows(self) -> DataFrame: ...
 
     @abstractmethod
     def replace_all(self, rows: DataFrame, commit: Commit) -> None:
@@ -74,27 +74,16 @@ class Place(ABC):
     ) -> None:
         """Rows take the place of all that is in these parts, which theirs are among."""
 
-    def merge(
-        self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
-    ) -> None:
-        """Merges rows into it. Of a table with slices, the rows say of which each is, and nothing
-        changes but the slices of these keys."""
-        raise ColumnsRejected(
-            f"{self} cannot take a Merge: its files have no rows that change",
-            "keep it with IcebergIO or DeltaIO, or return all rows of its parts",
-        )
-
-    def forget(self, commit: Commit) -> None:  # noqa: B027
+    def forget(self, commit: Commit) -> None:
         """Removes what an attempt has left that published nothing."""
-
-    @abstractmethod
-    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
-        """What a commit that was just made has written."""
 
     def of_parts(self, parts: Collection[str]) -> DataFrame:
         columns = self.columns()
         assert columns is not None, f"nothing is kept in {self}"
         return self.rows().where(in_parts(parts, columns))
+
+
+_CREATING: dict[str, threading.Lock] = {}
 
 
 def created(place: Place, rows: DataFrame, by: Sequence[str], commit: Commit) -> bool:

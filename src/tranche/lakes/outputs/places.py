@@ -9,11 +9,14 @@ from pyspark.sql import SparkSession
 
 from tranche.errors import ColumnsRejected
 from tranche.lakes.delta.table import DeltaTable
+from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.folders import TaskFolder
 from tranche.lakes.iceberg.table import IcebergTable
+from tranche.lakes.outputs.ducklake import DuckLakePlace
 from tranche.lakes.outputs.files import FilesPlace
+from tranche.lakes.outputs.merges import MergePlace
 from tranche.lakes.outputs.parts import values_of
-from tranche.lakes.outputs.place import Place
+from tranche.lakes.outputs.place import DividedPlace
 from tranche.lakes.outputs.tables import DeltaPlace, IcebergPlace
 from tranche.lakes.tables import Tables
 from tranche.model.asset import AssetUri, FileSet, LakeTable
@@ -29,12 +32,13 @@ class Places:
         self.settings = settings
         self.tables = Tables(session, settings.lakes)
 
-    def of(self, asset: AssetUri, kind: Kind) -> Place:
+    def of(self, asset: AssetUri, kind: Kind) -> DividedPlace:
         """The place of an asset that an IO of some kind keeps."""
         if isinstance(asset, LakeTable):
             found = self.table(asset)
             if found is None:
-                raise self.no_place(asset, kind)
+                format_ = self.settings.lakes[asset.lake].format
+                raise _cannot(f"{asset} is a {format_} table, which an IO cannot write")
             return found
         assert isinstance(asset, FileSet), f"{asset} is no place"
         root, _, task = self.folder(asset).rpartition("/")
@@ -45,17 +49,26 @@ class Places:
         assert kind in ("parquet", "csv", "json"), kind
         return FilesPlace(self.session, Path(root), task, kind)
 
-    def no_place(self, table: LakeTable, kind: Kind) -> ColumnsRejected:
-        """Why a table takes rows as slices of its lake, and in no other way."""
-        format_ = self.settings.lakes[table.lake].format
-        if kind == "lake":
-            return ColumnsRejected(
-                f"{table} is a {format_} table, which cannot take a Merge",
-                "say key= and return its rows, or keep it in a lake of iceberg or delta",
+    def merging(self, asset: AssetUri, kind: Kind) -> MergePlace:
+        """The same for rows that are merged into it."""
+        table = self.tables.of(asset) if isinstance(asset, LakeTable) else None
+        if isinstance(table, DuckLakeTable) and kind == "lake":
+            return DuckLakePlace(table)
+        if table is not None and kind == "lake" and self.table(table.address) is None:
+            raise ColumnsRejected(
+                f"{asset} is a {self.settings.lakes[table.address.lake].format} table, which cannot"
+                " take a Merge",
+                "say key= and return its rows, or keep it in a lake of iceberg, delta or ducklake",
             )
-        return _cannot(f"{table} is a {format_} table, which an IO cannot write")
+        place = self.of(asset, kind)
+        if not isinstance(place, MergePlace):
+            raise ColumnsRejected(
+                f"{place} cannot take a Merge: its files have no rows that change",
+                "keep it with IcebergIO or DeltaIO, or return all rows of its parts",
+            )
+        return place
 
-    def there(self, asset: FileSet) -> Place | None:
+    def there(self, asset: FileSet) -> DividedPlace | None:
         """The place that is found in a folder, whatever IO keeps it; None if nothing is there."""
         root, _, task = self.folder(asset).rpartition("/")
         if asset.remote or (Path(root) / task / "_delta_log").exists():
@@ -64,7 +77,7 @@ class Places:
         # Whoever asks wants to know of commits, not of rows.
         return FilesPlace(self.session, Path(root), task, "parquet")
 
-    def table(self, table: LakeTable) -> Place | None:
+    def table(self, table: LakeTable) -> DividedPlace | None:
         found = self.tables.of(table)
         if isinstance(found, IcebergTable):
             return IcebergPlace(found)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameWriterV2
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, StringType, StructField, StructType
 
-from tranche.jobs.merge import Merge, When
 from tranche.lakes.alone import alone
 from tranche.lakes.commit import Commit
 from tranche.lakes.delta.table import PROPERTIES, DeltaTable
 from tranche.lakes.iceberg import metadata
 from tranche.lakes.iceberg.table import IcebergTable
 from tranche.lakes.outputs.fitting import check_divided, fitted
+from tranche.lakes.outputs.merges import SOURCE, MergePlace, Opened
 from tranche.lakes.outputs.parts import in_parts, part_text, text_of
-from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.outputs.place import DividedPlace, Kept
 from tranche.lakes.parquet.paths import UNNAMED, nameable
-from tranche.lakes.table import ADDED, Snapshot, Table
+from tranche.lakes.table import ADDED, Snapshot
 from tranche.lakes.tuning import in_few_words
-from tranche.model.strategy import PARTITION_COLUMN
 from tranche.script.binding import escaped_path, quoted_name
-from tranche.script.retargeting import retargeted
 
 _LOG = StructType(
     [
@@ -36,21 +33,8 @@ _LOG = StructType(
 )
 
 
-_UNRESOLVED = "DELTA_MERGE_UNRESOLVED_EXPRESSION"
-"""What Delta says of a column that is not there; of which, Spark cannot read from it."""
-
-
-class TablePlace(Place):
+class TablePlace(MergePlace, DividedPlace):
     """A table that is written with the API that both formats share."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __str__(self) -> str:
-        return str(self.table)
-
-    def columns(self) -> StructType | None:
-        return self.table.columns()
 
     def rows(self) -> DataFrame:
         return self.table.rows()
@@ -135,44 +119,9 @@ class TablePlace(Place):
         """The rows; it breaks where the table would keep another part than one has."""
         return rows
 
-    def merge(
-        self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
-    ) -> None:
+    def merging(self, rows: DataFrame, keys: Sequence[str]) -> tuple[str, Opened]:
         name = self.table.name
-        on = F.expr(retargeted(merge.condition, name))
-        if keys:
-            own = F.col(f"{name}.{PARTITION_COLUMN}")
-            on = own.isin(list(keys)) & (own == F.col(f"source.{PARTITION_COLUMN}")) & on
-        writer: Any = rows.alias("source").mergeInto(name, on)
-        columns = list(rows.columns)
-        for when in merge.clauses:
-            writer = self.clause(writer, when, columns, keys)
-        with self.table.committing(commit):
-            writer.merge()
-
-    def clause(self, writer: Any, when: When, columns: Sequence[str], keys: Sequence[str]) -> Any:
-        name = self.table.name
-        condition = None if when.condition is None else F.expr(retargeted(when.condition, name))
-        if keys and when.match == "not_matched_by_source":
-            # Rows of other slices have no match either.
-            own = F.col(f"{name}.{PARTITION_COLUMN}").isin(list(keys))
-            condition = own if condition is None else own & condition
-        match when.match:
-            case "matched":
-                open_ = writer.whenMatched(condition)
-            case "not_matched":
-                open_ = writer.whenNotMatched(condition)
-            case _:
-                open_ = writer.whenNotMatchedBySource(condition)
-        if when.action == "delete":
-            return open_.delete()
-        if when.values is None:
-            values = {quoted_name(c): F.col(f"source.{quoted_name(c)}") for c in columns}
-        else:
-            values = {quoted_name(c): F.expr(retargeted(v, name)) for c, v in when.values}
-        if keys and when.action == "insert":
-            values[quoted_name(PARTITION_COLUMN)] = F.col(f"source.{PARTITION_COLUMN}")
-        return open_.update(values) if when.action == "update" else open_.insert(values)
+        return name, lambda on: rows.alias(SOURCE).mergeInto(name, on)
 
 
 class IcebergPlace(TablePlace):
@@ -253,25 +202,6 @@ class DeltaPlace(TablePlace):
 
     def begin(self, writer: DataFrameWriterV2) -> None:
         self.table.begin(writer)
-
-    def merge(
-        self, merge: Merge, rows: DataFrame, commit: Commit, keys: Sequence[str] = ()
-    ) -> None:
-        try:
-            super().merge(merge, rows, commit, keys)
-        except Exception as error:
-            if _UNRESOLVED in str(error):
-                self.resolve(merge, rows)
-            raise
-
-    def resolve(self, merge: Merge, rows: DataFrame) -> None:
-        """Breaks where an expression of a merge names a column that neither side has."""
-        both = self.rows().alias("target").join(rows.alias("source"))
-        texts = [merge.condition]
-        for when in merge.clauses:
-            texts += [when.condition] if when.condition is not None else []
-            texts += [value for _, value in when.values or ()]
-        both.select(*map(F.expr, texts)).schema  # noqa: B018 - Spark looks at it then
 
     def made(self, commit: Commit, by: Sequence[str]) -> Kept:
         known = self.table.logged(commit)
