@@ -208,13 +208,19 @@ def made_by(
             "leave it out, or say layout= for how its files lie",
         )
     if task.writes is None and partition_by:
+        if task.on_schema_change is not None:
+            raise Malformed(
+                "on_schema_change= goes with writes=; where partition_by= divides a table, columns"
+                " that are new come to the others",
+                "leave it out",
+            )
         if _has_strategy(task):
             raise Malformed(
                 "partition_by= already says which rows are replaced",
                 "leave key=, append= and history= out, or return a Merge",
             )
         output = Output(kind="iceberg", where=f"lake://{lake}", partition_by=partition_by)
-        return Materialize(LakeTable(lake, task.name, job), Replace(), _policy(task)), output
+        return Materialize(LakeTable(lake, task.name, job), Replace()), output
     made = _materialize(task, str(task.writes or LakeTable(lake, task.name, job)))
     _check_history(made, partitioned=partitioned)
     append = isinstance(made.strategy, Append)
@@ -236,6 +242,11 @@ def _with_io(task: Task, job: str, partition_by: tuple[str, ...]) -> tuple[Mater
             "key=, append= and history= go with writes=",
             f'say mode="append" in {type(io).__name__}, or return a Merge',
         )
+    if task.on_schema_change is not None:
+        raise Malformed(
+            "on_schema_change= goes with writes=; an IO takes columns that are new",
+            'write writes="lake://…" instead of io=, or leave it out',
+        )
     mode: Any = getattr(io, "mode", "overwrite")
     if mode not in get_args(Mode):
         raise Malformed(f"unknown mode={shown(mode)} of the IO", 'use "overwrite" or "append"')
@@ -251,7 +262,7 @@ def _with_io(task: Task, job: str, partition_by: tuple[str, ...]) -> tuple[Mater
         auto_filter=auto_filter,
     )
     strategy = Append() if mode == "append" else Replace()
-    return Materialize(_asset(kind, where, job, task.name), strategy, _policy(task)), output
+    return Materialize(_asset(kind, where, job, task.name), strategy), output
 
 
 def _check_own(io: IO) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from posixpath import join, normpath
 from typing import TypeAlias
 
 DEFAULT_SCHEMA = "default"
@@ -178,16 +179,16 @@ def _job_task(text: str, rest: str) -> JobTask:
 def below(folder: str, name: str) -> FileSet:
     """The files of that name in a folder, which is a path or an address; BadAddress if it is neither.
 
-    >>> str(below("data/lake/", "extract")), str(below("s3a://bucket/lake", "extract"))
+    >>> str(below("data/./lake/", "extract")), str(below("s3a://bucket/lake", "extract"))
     ('file:data/lake/extract', 's3a://bucket/lake/extract')
     """
-    whole = folder.rstrip("/") + "/"
     if "://" in folder:
         found = parse_address(f"{folder.rstrip('/')}/{name}")
         if not isinstance(found, FileSet):
             raise BadAddress(f"{folder!r} is no folder; write a path, s3a://…, or another store")
         return found
-    path = f"{whole}{name}".removeprefix("./").removeprefix("file:")
+    path = folder.removeprefix("file:")
     if ".." in path.split("/"):
         raise BadAddress(f"{folder!r} leaves the project; write a path below it, or a whole path")
-    return FileSet("file", path)
+    # One folder has one address, however it is spelled.
+    return FileSet("file", normpath(join(path, name)))

@@ -40,15 +40,20 @@ class Storage:
         """Where files lie; an address that would leave its place is rejected."""
         if "\0" in files.path:
             raise FileRejected("an address holds a NUL character", "remove it")
-        if any(part in (".", "..") for part in re.split(r"[/\\]", files.path)):
-            raise FileRejected(
-                f"{shown(str(files))} has a '.' or '..' in its path", "write the path without them"
-            )
+        check_path(files)
         if files.remote:
             return str(files)
         if files.scheme == "s3":
             return f"{self.folder}/{files.path.lstrip('/')}"
         return files.path if files.path.startswith("/") else f"{self.root}/{files.path}"
+
+
+def check_path(files: FileSet) -> None:
+    """Rejects a path with steps in it that could lead out of its place."""
+    if any(part in (".", "..") for part in re.split(r"[/\\]", files.path)):
+        raise FileRejected(
+            f"{shown(str(files))} has a '.' or '..' in its path", "write the path without them"
+        )
 
 
 def takes_key(files: FileSet) -> bool:

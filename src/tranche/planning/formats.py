@@ -21,6 +21,7 @@ def format_faults(scripts: Sequence[Script], lakes: Mapping[str, Lake]) -> Itera
         table = script.asset
         if isinstance(table, LakeTable) and table.lake in lakes and script.managed:
             yield from _faults(script, lakes[table.lake])
+            yield from _faults_of_io(script, lakes[table.lake])
 
 
 def _faults(script: Script, lake: Lake) -> Iterable[Fault]:
@@ -42,3 +43,18 @@ def _faults(script: Script, lake: Lake) -> Iterable[Fault]:
                 "use columns as they are"
                 + (", or year, month, day or hour of one" if lake.format == "delta" else ""),
             )
+
+
+def _faults_of_io(script: Script, lake: Lake) -> Iterable[Fault]:
+    """A task whose rows columns divide needs a format whose tables they can divide."""
+    code = script.code
+    if code is None or code.output is None or code.output.kind != "iceberg":
+        return
+    if lake.format not in ("iceberg", "delta"):
+        yield Fault(
+            Place(script.path, code.line),
+            f"the task {script.name!r} keeps its rows with IcebergIO, and the tables of the lake"
+            f" {lake.name!r} are of {lake.format}",
+            f'write writes="lake://{lake.name}/…" without partition_by=, or use DeltaIO or ParquetIO'
+            " with a folder",
+        )

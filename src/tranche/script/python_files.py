@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tranche.errors import Fault, Place
+from tranche.errors import Fault, FileRejected, Place
 from tranche.model.asset import (
     PARTITION_TOKEN,
     AssetUri,
@@ -20,6 +20,7 @@ from tranche.model.asset import (
     FileSet,
     parse_address,
 )
+from tranche.model.storage import check_path
 from tranche.script.python_names import PythonNames, in_scope, top_level
 
 _ADDRESS = re.compile(r"(?:s3:///|file:|lake://|ducklake://)[^\s]+")
@@ -112,6 +113,11 @@ def _look_at_call(
                     Place(path, call.lineno), f"{what} takes files, and {asset} is a table", remedy
                 )
             )
+            continue
+        try:
+            check_path(asset)
+        except FileRejected as error:
+            found.faults.append(Fault(Place(path, call.lineno), error.what, error.remedy))
             continue
         into = found.writes if name in _WRITES else found.reads
         if asset not in into:

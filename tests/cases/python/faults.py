@@ -26,6 +26,7 @@ def main(
 ):
     write_file("lake://main/t", b"")
     read_file("lake://main/t")
+    write_file(f"s3:///../{partition}.json", b"")
 # ===> becomes
 faults.py:14: main takes 'partition' as int, and partition is no int; write partition: str
 faults.py:15: main takes 'partitions' as list[int], and partitions is no list[int]; write partitions: list[str]
@@ -39,3 +40,4 @@ faults.py:22: main takes the rows of lake://main/items as dict, which is no fram
 faults.py:23: main takes 'rates', which nothing fills; it could be spark, partition, partitions, window, logical_date, run, limit, orders, items; or declare it, with '# $rates (<type>)' or '# reads lake://<lake>/rates'
 faults.py:27: write_file takes files, and lake://main/t is a table; return the rows from main, and add '# materialize lake://main/t'
 faults.py:28: read_file takes files, and lake://main/t is a table; add '# reads lake://main/t', and a parameter for its rows
+faults.py:29: 's3:///../{partition}.json' has a '.' or '..' in its path; write the path without them

@@ -280,3 +280,43 @@ def test_what_makes_a_task_another(folder: Folder, old: str, new: str, stale: li
     before = fingerprints(TWO)
     after = fingerprints(change(TWO, old, new))
     assert [name for name in before if before[name] != after[name]] == stale
+
+
+def test_one_folder_has_one_address_however_it_is_spelled(folder: Folder) -> None:
+    job = """\
+from tranche import ParquetIO, job, task
+
+@job
+def {job}():
+    @task(io=ParquetIO("{where}"))
+    def rows(): return 1
+
+    rows()
+"""
+    folder.write("one.py", job.format(job="one", where="data"))
+    folder.write("two.py", job.format(job="two", where="./data//"))
+    assert any(fault.endswith("give one of them another table") for fault in folder.faults())
+
+
+@pytest.mark.parametrize("how", ['io=IcebergIO("lake://other")', 'io=IcebergIO("lake://duck")'])
+def test_rows_that_columns_divide_need_a_format_that_has_them(folder: Folder, how: str) -> None:
+    (folder.root / "tranche.toml").write_text(
+        '[lakes.main]\n[lakes.other]\nformat = "parquet"\n[lakes.duck]\nformat = "ducklake"\n'
+    )
+    folder.write(
+        "shop.py",
+        f"""\
+from tranche import IcebergIO, job, task
+
+@job
+def shop():
+    @task({how}, partition_by="day")
+    def rows(): return 1
+
+    rows()
+""",
+    )
+    (fault,) = folder.faults()
+    assert fault.startswith(
+        "pipelines/shop.py:6: the task 'shop.rows' keeps its rows with IcebergIO"
+    )
