@@ -339,3 +339,12 @@ SELECT id, row_number() OVER () AS r FROM orders;
 
 -- a place right behind list(…) is not translated; put it in brackets, as in (list(x))[1]
 SELECT list(id ORDER BY id)[1] AS a FROM orders;
+
+-- ORDER BY something else than a column of the SELECT, beside ROLLUP or its like; give it a name in SELECT, or order in a query around this one
+SELECT region, count(*) AS c FROM orders GROUP BY ROLLUP (region) ORDER BY sum(qty);
+
+-- a window beside ROLLUP or its like; use a subquery
+SELECT region, rank() OVER (ORDER BY count(*)) AS r FROM orders GROUP BY ROLLUP (region);
+
+-- DISTINCT beside ROLLUP or its like; use a subquery
+SELECT DISTINCT count(*) AS c FROM orders GROUP BY CUBE (region);

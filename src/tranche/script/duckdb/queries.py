@@ -13,6 +13,7 @@ from tranche.script.duckdb.pieces import Piece, marked, name, refused
 from tranche.script.duckdb.places import check_counted, check_unmoved
 from tranche.script.duckdb.relations import joined, relation, with_alias
 from tranche.script.duckdb.rules import only, rule, say
+from tranche.script.duckdb.totals import check_order, has_total, total_of_nothing
 
 _CLAUSES = (
     "with_",
@@ -56,6 +57,11 @@ def select(node: exp.Expr) -> Piece:
         return Piece(f"{head}{_distinct_on(node, on)}{tail if counted else ''}")
     if node.args.get("qualify") is not None:
         return Piece(f"{head}{_qualified(node)}{tail}")
+    if has_total(node):
+        check_order(node)
+        nothing = say(total_of_nothing(node)).text
+        rows = f"SELECT {_projections(node)}{_body(node)}"
+        return Piece(f"{head}SELECT * FROM ({rows} UNION ALL {nothing}){tail}")
     distinct = "DISTINCT " if node.args.get("distinct") else ""
     return Piece(f"{head}SELECT {distinct}{_projections(node)}{_body(node)}{tail}")
 

@@ -116,3 +116,17 @@ SELECT n / 7 AS a, count(*) AS c FROM v GROUP BY n / 7;
 SELECT customer, array_to_string(list_sort(list(region)), '+') AS a FROM orders GROUP BY customer;
 
 SELECT customer, (list(region ORDER BY id))[1] AS a, list_transform(list({'id': id, 'a': amount} ORDER BY id), e -> e.a) AS b FROM orders GROUP BY customer;
+
+SELECT region, count(*) AS c, sum(qty) AS q FROM orders WHERE false GROUP BY ROLLUP (region) ORDER BY region;
+
+SELECT upper(region) AS r, coalesce(region, 'all') AS a, count(*) AS c, list(qty) AS l FROM orders WHERE qty > 1000 GROUP BY CUBE (region) HAVING count(*) < 5;
+
+SELECT customer, region, max(region) AS m, count(DISTINCT region) AS d FROM orders WHERE false GROUP BY GROUPING SETS ((region, customer), ());
+
+SELECT r, c FROM (SELECT upper(region) AS r, count(*) AS c FROM orders GROUP BY ROLLUP (r)) WHERE c > 0 ORDER BY c DESC, r LIMIT 2;
+
+SELECT region AS r, avg(qty) AS a FROM orders WHERE false GROUP BY ROLLUP (1);
+
+SELECT region, customer, sum(qty) AS q FROM orders WHERE false GROUP BY GROUPING SETS ((region), (region, customer));
+
+WITH none AS (SELECT * FROM orders WHERE false) SELECT region, count(*) AS c FROM none GROUP BY CUBE (region) UNION ALL SELECT 'all', count(*) FROM orders;
