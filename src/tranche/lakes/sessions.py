@@ -108,9 +108,12 @@ def _stands(session: SparkSession) -> tuple[str, str]:
 
 
 def settings_of(session: SparkSession) -> dict[str, str]:
-    """All settings, from one question: `conf.getAll` asks for each by itself."""
+    """All settings, from one question: `conf.getAll` asks for each by itself.
+
+    What Spark hides, a server of Spark Connect tells nobody; it stays hidden then.
+    """
     shown = {row["key"]: row["value"] for row in session.sql("SET").collect()}
-    hidden = {name: session.conf.get(name) for name in shown if shown[name] == _HIDDEN}
+    hidden = {name: session.conf.get(name, None) for name in shown if shown[name] == _HIDDEN}
     return shown | {name: value for name, value in hidden.items() if value is not None}
 
 
