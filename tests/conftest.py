@@ -3,6 +3,7 @@ in which order tests come."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -29,10 +30,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long stories come first, so that no process is left with one at the end. Tests that share a
     Spark stand together: a process that needs one with other settings has to start it anew."""
+    _leave_out(items)
     items.sort(key=_turn)
+
+
+def _leave_out(items: list[pytest.Item]) -> None:
+    """Of a test that is sampled, the variants between are slow ones."""
+    seen: dict[str, int] = defaultdict(int)
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is None:
+            continue
+        name = item.nodeid.partition("[")[0]
+        if seen[name] % sampled.args[0]:
+            item.add_marker(pytest.mark.slow)
+        seen[name] += 1
 
 
 def _turn(item: pytest.Item) -> int:

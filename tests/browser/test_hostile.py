@@ -64,6 +64,7 @@ def test_an_address_that_cannot_be_read_says_so(shown: Shown, visits: Visits, pa
     expect(page.locator("canvas")).to_be_visible()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", ODD)
 def test_a_key_is_run_by_the_name_that_it_has(shown: Shown, visits: Visits, key: str) -> None:
     visitor = visits(shown.url)
@@ -80,6 +81,7 @@ def test_a_key_is_run_by_the_name_that_it_has(shown: Shown, visits: Visits, key:
     assert page.locator("img[src=x]").count() == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", ODD)
 def test_a_key_is_looked_at_by_the_name_that_it_has(shown: Shown, visits: Visits, key: str) -> None:
     page = at_key(shown, visits(shown.url), key, "data")

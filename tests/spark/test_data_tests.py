@@ -89,6 +89,7 @@ class TestRules:
         assert [row[1] for row in sample(results[1])] == [1, 1, 2, 2, 2]
         assert sorted(row[0] for row in sample(results[3])) == [2, 3]
 
+    @pytest.mark.slow
     def test_values_of_other_types(self, bench: Bench) -> None:
         cases = {
             "CAST(1.50 AS DECIMAL(9,2))": "1.50,2",
@@ -114,6 +115,7 @@ class TestRules:
         bad = found_by(bench, script("(1, 'a'), (7, 'b'), (8, 'c')", test))
         assert (bad.violations, sample(bad)) == (2, [(7, "b"), (8, "c")])
 
+    @pytest.mark.slow
     def test_a_relationship_to_the_table_itself(self, bench: Bench) -> None:
         """It means the slice as it is about to be, and the other slices as they are."""
         made = lambda given: script(  # noqa: E731
@@ -128,6 +130,7 @@ class TestRules:
         assert [test.violations for test in step.tests] == [1]
         assert rows(bench, "id, boss") == [(1, None), (2, 1), (3, 2), (4, 3)]
 
+    @pytest.mark.slow
     def test_a_relationship_of_a_whole_table_to_itself(self, bench: Bench) -> None:
         test = "relationships boss -> lake://main/@t.id"
         assert not found_by(bench, whole("(1, 1)", test, columns="id, boss")).violations
@@ -166,6 +169,7 @@ class TestByScript:
         assert result.sample.columns == (("id", "int"), ("who", "string"))
         assert result.sample.values == ((-3, "c"), (-2, "b"))
 
+    @pytest.mark.slow
     def test_many_violations_are_counted_and_the_first_kept(self, bench: Bench) -> None:
         bench.tests["sane"] = "SELECT id, id AS id FROM {slice} WHERE id >= 0 ORDER BY id DESC"
         made = (
@@ -177,6 +181,7 @@ class TestByScript:
         assert result.sample is not None
         assert result.sample.values == tuple((n, n) for n in range(999, 979, -1))
 
+    @pytest.mark.slow
     def test_the_slice_can_be_named_in_several_ways(self, bench: Bench) -> None:
         bench.tests["twice"] = (
             "WITH n AS (SELECT id, count(*) AS n FROM {slice} GROUP BY id)\n"
@@ -195,6 +200,7 @@ class TestByScript:
         assert found_by(bench, text).violations == 2
         assert found_by(bench, text, arguments={"most": "9"}).violations == 1
 
+    @pytest.mark.slow
     def test_other_tables_go_by_their_names(self, bench: Bench) -> None:
         bench.sql("CREATE TABLE @c AS SELECT 1 AS id, true AS blocked")
         bench.tests["blocked"] = (
@@ -202,6 +208,7 @@ class TestByScript:
         )
         assert found_by(bench, script("(1, 'a'), (2, 'b')", "blocked")).violations == 1
 
+    @pytest.mark.slow
     def test_its_own_table_is_empty_before_the_first_run(self, bench: Bench) -> None:
         bench.tests["fresh"] = (
             "SELECT s.* FROM {slice} AS s JOIN @t ON @t.id = s.id"
@@ -213,6 +220,7 @@ class TestByScript:
         assert [test.violations for test in step.tests] == [1]
         assert rows(bench) == [(1, "a")]
 
+    @pytest.mark.slow
     def test_a_table_that_the_step_reads_is_seen_as_the_step_saw_it(self, bench: Bench) -> None:
         bench.sql("CREATE TABLE @src AS SELECT 1 AS id")
         bench.tests["complete"] = "SELECT id FROM @src EXCEPT SELECT id FROM {slice}"
@@ -342,6 +350,7 @@ class TestTogether:
         assert step.record.status == "succeeded"
         assert rows(bench) == [(1, "a"), (1, "a"), (1, "b")]
 
+    @pytest.mark.slow
     def test_an_appended_slice_is_tested_as_a_whole(self, bench: Bench) -> None:
         bench.run(script("(1, 'a')", made=" append"), partition=DAY)
         step, _ = bench.ran(script("(1, 'b')", "unique id", made=" append"), partition=DAY)
@@ -393,6 +402,7 @@ class TestNothingIsSeenOfAFailure:
         text = make(given, *tests, columns=columns, made=f"{made}{more}")
         return bench.ran(text, **self.request(kind))[0]
 
+    @pytest.mark.sampled(2)
     def test_on_the_first_run(self, bench: Bench, kind: str) -> None:
         step = self.run(bench, kind, "(1, 'a'), (2, 'a')", "unique name")
         assert step.record.status == "failed"
@@ -415,6 +425,7 @@ class TestNothingIsSeenOfAFailure:
         assert step.record.status == "succeeded", step.record.error
         assert {(2, "y"), (3, "z")} <= set(rows(bench))
 
+    @pytest.mark.sampled(2)
     def test_with_other_columns(self, bench: Bench, kind: str) -> None:
         self.run(bench, kind, "(1, 'a')")
         before, there = bench.sql("SELECT * FROM @t"), bench.tables()

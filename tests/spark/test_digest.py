@@ -99,6 +99,7 @@ def test_the_same_rows(bench: Bench, case: str) -> None:
     assert digest(bench, left) == digest(bench, right)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", OTHER)
 def test_other_rows(bench: Bench, case: str) -> None:
     left, right = OTHER[case]

@@ -33,6 +33,7 @@ def sales(bench: Bench) -> Bench:
     return bench
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("query", "rows"),
     [
@@ -85,6 +86,7 @@ def test_a_range_gives_the_rows_of_its_keys(
     assert rows is None or found == rows
 
 
+@pytest.mark.slow
 def test_segments_with_all_that_they_may_hold(bench: Bench) -> None:
     names = ["a|b", "a\\", "\\|", "a'b", 'x" --', "é\n|", "$1", "(.*)", "\\1"]
     keys = tuple(join_segments([one, other]) for one, other in zip(names, names[::-1], strict=True))

@@ -254,6 +254,7 @@ SELECT
     assert "nowhere" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_data_test_may_be_in_the_same_dialect(bench: Bench) -> None:
     bench.tests = {"few": "FROM {slice}\nSELECT *\nWHERE a // 2 > 1"}
     text = (
@@ -314,6 +315,7 @@ def plain(value: Any) -> Any:
     return list(value) if isinstance(value, list | tuple) else value
 
 
+@pytest.mark.slow
 def test_parquet_of_duckdb_is_read(bench: Bench) -> None:
     file = Path(bench.root) / "data" / "duck.parquet"
     file.parent.mkdir(exist_ok=True)

@@ -151,6 +151,7 @@ BUCKETED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_buckets_and_calendar_values_are_those_of_duckdb(bench: Bench, zone: str) -> None:
     """Of all types at once, with NULL among them."""
@@ -223,6 +224,7 @@ def test_layouts_are_duckdbs(bench: Bench, layout: str) -> None:
     assert len(bench.sql("SELECT id FROM @t WHERE kind IS NULL")) == 12
 
 
+@pytest.mark.slow
 def test_a_table_that_duckdb_laid_out_by_two_fields_of_a_column(bench: Bench) -> None:
     """As DuckLake's own manual does it; rows come and go by every strategy."""
     text = (
@@ -454,6 +456,7 @@ def test_folders_are_not_used_where_the_lake_wants_none(bench: Bench) -> None:
         assert re.search(r"Total Files Read: 1\b", str(plan))
 
 
+@pytest.mark.slow
 def test_a_layout_without_folders(bench: Bench) -> None:
     with client(bench) as duck:
         duck.execute(f"CALL l.set_option('hive_file_pattern', false, schema => '{bench.schema}')")
@@ -517,6 +520,7 @@ def test_a_catalog_in_a_file_of_duckdb(bench: Bench, tmp_path: Path) -> None:
             assert duck.execute("SELECT count(*) FROM t").fetchone() == (2,)
 
 
+@pytest.mark.slow
 def test_a_lake_in_a_folder_whose_name_looks_like_a_pattern(bench: Bench, tmp_path: Path) -> None:
     folder = tmp_path / "sh[o]p {a,b}* é"
     own = Lake(
@@ -861,6 +865,7 @@ QUICK = {("VARCHAR", "p"), ("DOUBLE", "p"), ("DATE", "p é/=q")}
 """What is run each time: folders of Tranche's, and what DuckDB has to write itself."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("type_", "column"),
     [
@@ -944,6 +949,7 @@ def test_rows_that_were_moved_to_other_files_can_be_written_again(bench: Bench) 
     assert bench.engine.snapshots(table(bench).address, limit=3).snapshots[1].operation == "rewrite"
 
 
+@pytest.mark.slow
 def test_a_table_whose_last_snapshot_has_expired(bench: Bench) -> None:
     """Others may choose which ones go, and keep earlier ones, which show less."""
     for day in (1, 2):
@@ -959,6 +965,7 @@ def test_a_table_whose_last_snapshot_has_expired(bench: Bench) -> None:
     assert done.status == "succeeded", done.error
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "what",
     [
@@ -1049,6 +1056,7 @@ def test_rows_that_go_from_the_catalog_to_files_while_they_are_read(
         assert came
 
 
+@pytest.mark.slow
 def test_a_column_that_came_later_than_folders_called_so(bench: Bench) -> None:
     text = (
         "-- pipeline\n-- partitioned daily\n-- materialize lake://main/@t on_schema_change=sync\n"
@@ -1072,6 +1080,7 @@ def test_a_column_that_came_later_than_folders_called_so(bench: Bench) -> None:
     assert Counter(ours) == Counter(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("others", [(), ("INSERT INTO t VALUES (5, 'z', '2026-05-01')",)])
 def test_a_rollback_takes_rows_without_a_key_along(bench: Bench, others: tuple[str, ...]) -> None:
     store, address = MemoryStore(), LakeTable("ducklake", "t", bench.schema)

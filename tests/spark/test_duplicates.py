@@ -44,6 +44,7 @@ def test_nothing_is_suspected(engine: SparkEngine, case: str) -> None:
     assert duplicates.suspected(rows, F.col("x"), kind).collect()[0]["violations"] == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", TWICE)
 def test_what_is_there_twice_is_counted(engine: SparkEngine, case: str) -> None:
     rows = engine.session().sql(TWICE[case])

@@ -329,6 +329,7 @@ def test_readers_of_other_columns_are_not_stale(bench: Bench, lake: str, unit: s
     assert shop.stale(*READERS) == ["names", "notes"]
 
 
+@pytest.mark.slow
 def test_a_table_that_was_made_anew_has_other_rows(bench: Bench) -> None:
     bench.lake = "delta"
     shop = Shop(bench, up=PAIRS.format("x"), **READERS)
@@ -372,6 +373,7 @@ WHERE day = '{partition}' AND n >= $least GROUP BY region
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lake", ["delta", "parquet", "ducklake"])
 def test_keys_and_arguments_are_bound_in_every_format(bench: Bench, lake: str) -> None:
     """For one key and for a range, which is one query over all of them."""

@@ -166,6 +166,7 @@ class TestNow:
             table.put(4, {1: ("plus", "x")})
         assert len(table.versions()) == 1
 
+    @pytest.mark.slow
     def test_time_does_not_go_backwards_wherever_the_key_lies(
         self, customers: Callable[..., Customers]
     ) -> None:
@@ -285,6 +286,7 @@ class TestAtPartition:
             assert (written.rows, written.changed) == (0, False)
         assert table.commits() == before
 
+    @pytest.mark.slow
     def test_versions_that_were_not_derived_are_derived_by_the_next_run(
         self, customers: Callable[..., Customers], bench: Bench
     ) -> None:
@@ -355,6 +357,7 @@ class TestAtColumn:
             (2, "c", day(2), None),
         ]
 
+    @pytest.mark.slow
     def test_several_versions_of_a_key_at_once(self, customers: Callable[..., Customers]) -> None:
         table = customers("history at=seen")
         table.put(
@@ -390,6 +393,7 @@ class TestAtColumn:
 class TestCurrentRows:
     """`<table>_current` is read as the history itself, at one snapshot."""
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         "select",
         [

@@ -118,6 +118,7 @@ def table(request: pytest.FixtureRequest, bench: Bench) -> Events:
 
 
 class TestLine:
+    @pytest.mark.sampled(2)
     def test_a_table_is_made_with_it_and_follows_it(self, table: Events) -> None:
         table.put(range(40), "bucket(4, name), day(ts)")
         assert table.ids() == list(range(40))
@@ -156,6 +157,7 @@ class TestLine:
         assert all(file == sorted(file) for file in files())
         assert len(files()) < 9 and table.ids() == sorted(ids)
 
+    @pytest.mark.slow
     def test_it_may_change_while_a_slice_is_written(
         self, events: Callable[..., Events], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -400,6 +402,7 @@ class TestReplaced:
         step, _ = bench.ran(table.script((2,), layout), partition=DAY)
         assert (step.record.status, table.ids(DAY)) == ("succeeded", [2])
 
+    @pytest.mark.slow
     def test_a_step_is_published_once(
         self, bench: Bench, events: Callable[..., Events], tested: str
     ) -> None:
@@ -497,6 +500,7 @@ class TestHistory:
 
 
 class TestByHand:
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(("made", "sliced"), [("", True), (" key=id", False)])
     def test_set_and_reset(
         self, bench: Bench, events: Callable[..., Events], made: str, sliced: bool

@@ -81,6 +81,7 @@ def test_what_was_staged_goes_when_its_run_has_ended(bench: Bench) -> None:
     assert len(snapshots(bench)) == 1
 
 
+@pytest.mark.slow
 def test_branches_and_tags_of_others_stay(bench: Bench) -> None:
     first = bench.run(DAY.format(words="", x=1), partition="2026-05-16").snapshot
     bench.run(DAY.format(words="", x=2), partition="2026-05-16")

@@ -123,6 +123,7 @@ def test_frames_of_others(lake: OpenLake, given: object) -> None:
     assert rows(lake) == [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
+@pytest.mark.slow
 def test_a_frame_that_reads_tables_with_every_strategy(lake: OpenLake) -> None:
     lake.replace(name(lake, "source"), numbers(lake, 1, 2, 3))
     source = lake.read(name(lake, "source")).where("id > 1")

@@ -162,6 +162,7 @@ def test_values_that_read_otherwise_in_other_zones_are_no_names(kept: Places_, k
         kept(kind).make([(NOW, 1)], "at timestamp, n int", "at")
 
 
+@pytest.mark.slow
 def test_an_hour_that_is_repeated_is_two_parts(kept: Places_) -> None:
     place = kept("iceberg")
     place.session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
@@ -202,7 +203,7 @@ def test_names_within_new_columns_are_names_too(kept: Places_) -> None:
     assert columns["s"].dataType.names == [inside]  # type: ignore[attr-defined]
 
 
-@some("delta", "csv")
+@some("csv")
 def test_another_type_is_refused_and_nothing_is_lost(kept: Places_, kind: Kind) -> None:
     place = kept(kind)
     place.make([("a", "x")], "region string, n string", "region")
@@ -251,7 +252,7 @@ def test_what_others_make_at_the_same_time_stays(kept: Places_, kind: Kind) -> N
     assert len(place.rows()) == 1
 
 
-@some("delta", "parquet")
+@some("parquet")
 def test_names_of_columns_are_names(kept: Places_, kind: Kind) -> None:
     place = kept(kind)
     columns = "`a.b` string, `c``d` int"

@@ -159,6 +159,7 @@ def test_a_range_is_one_call(scripts: Scripts) -> None:
         ("spark.createDataFrame([(1, None)], 'id int, partition_key string')", "a row has the partition_key NULL, for which"),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(2)
 def test_rows_of_a_range_must_say_their_key(body: str, message: str, scripts: Scripts) -> None:
     scripts.add(
         "bad", f"{HEAD}# materialize lake://main/@bad\ndef main(spark, partitions):\n    return {body}\n"
@@ -379,6 +380,7 @@ def test_a_table_that_code_writes_by_itself(scripts: Scripts) -> None:
     assert step.record.snapshot is not None
 
 
+@pytest.mark.slow
 def test_histories_and_merges(scripts: Scripts) -> None:
     scripts.add(
         "versions",

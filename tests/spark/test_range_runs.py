@@ -139,6 +139,7 @@ class TestDataTests:
         assert violated.sample is not None
         assert violated.sample.records() == [{"id": 3, "name": None, "amount": 4}]
 
+    @pytest.mark.slow
     def test_they_stay_what_they_were(self, shop: Bench) -> None:
         ran(shop, script(f"{SELECT} AND name IS NOT NULL", "", "not_null name"))
         before = table(shop)
@@ -317,6 +318,7 @@ def made(bench: Bench, header: str, query: str, keys: tuple[str, ...]) -> list[t
     return found[1]
 
 
+@pytest.mark.slow
 def test_keys_that_are_numbers(bench: Bench) -> None:
     bench.sql(
         "CREATE TABLE @t USING iceberg AS SELECT CAST(2020 + id % 5 AS INT) AS y FROM range(9)"
@@ -338,6 +340,7 @@ def test_keys_with_quotes_in_them(bench: Bench) -> None:
     assert sorted(rows, key=lambda row: row[1]) == list(zip(keys, range(1, 8), strict=True))
 
 
+@pytest.mark.slow
 def test_keys_that_a_value_is_written_otherwise_than(bench: Bench) -> None:
     bench.sql(
         "CREATE TABLE @t USING iceberg AS SELECT DATE'2026-05-01' + CAST(id AS INT) AS d,"
@@ -352,6 +355,7 @@ def test_keys_that_a_value_is_written_otherwise_than(bench: Bench) -> None:
     assert rows == [("20260501", 0), ("20260503", 2)]
 
 
+@pytest.mark.slow
 def test_numbers_that_are_written_in_several_ways(bench: Bench) -> None:
     bench.sql("CREATE TABLE @t USING iceberg AS SELECT id AS n FROM range(4)")
     rows = made(
@@ -360,6 +364,7 @@ def test_numbers_that_are_written_in_several_ways(bench: Bench) -> None:
     assert rows == [(" 3", 3), ("02", 2), ("1", 1)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "altered",
     [
@@ -390,6 +395,7 @@ def test_rows_of_odd_keys_are_counted_whatever_the_table_says_of_them(
     assert result.separate is None
 
 
+@pytest.mark.slow
 def test_the_files_of_keys_are_one_each(bench: Bench) -> None:
     """However many tasks there are for them."""
     bench.sql(

@@ -47,6 +47,7 @@ def collected(execution: Execution, rows: Any, *more: str) -> list[str]:
     return [repr((*row, *more)) for row in rows.collect()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name",
     [

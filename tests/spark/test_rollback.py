@@ -107,6 +107,7 @@ def test_over_a_change_of_columns_and_back(bench: Bench) -> None:
     assert ledger.rows() == [{"x": 2, "came": "2026-05-16"}]
 
 
+@pytest.mark.slow
 def test_over_a_column_that_came_to_a_sliced_table(bench: Bench) -> None:
     ledger = Ledger(bench)
     head = SLICED.format(words=" on_schema_change=sync") + "-- layout bucket(2, x)\n"
@@ -156,6 +157,7 @@ def test_of_a_history_by_partition(bench: Bench) -> None:
     assert sorted(row["name"] for row in ledger.rows()) == ["b", "d"]
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_nobody_could_see(bench: Bench) -> None:
     ledger = Ledger(bench)
     text = WHOLE.format(words="") + "-- data_test unique x\nSELECT explode(array(%s)) AS x"

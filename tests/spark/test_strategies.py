@@ -87,6 +87,7 @@ class TestEveryStrategy:
         assert (written.rows, written.columns) == (2, (("id", "int"), ("name", "string")))
         assert written.snapshot
 
+    @pytest.mark.sampled(3)
     def test_a_first_run_without_rows_makes_the_table(
         self, shop: Callable[..., Shop], strategy: str, unit: str
     ) -> None:
@@ -114,6 +115,7 @@ class TestEveryStrategy:
         table.put("(2, 'b')", columns="name, id")
         assert (2, "b") in table.rows()
 
+    @pytest.mark.sampled(2)
     def test_the_same_step_is_published_once(
         self, shop: Callable[..., Shop], strategy: str, unit: str, bench: Bench
     ) -> None:
@@ -169,6 +171,7 @@ class TestMerge:
         assert table.put("(2, 'b')").changed
         assert table.commits() == before + 1
 
+    @pytest.mark.slow
     def test_a_key_of_several_columns(self, shop: Callable[..., Shop], unit: str) -> None:
         table = shop(" key=id,name", unit)
         columns = "id, name, more"
@@ -176,6 +179,7 @@ class TestMerge:
         table.put("(1, 'b', 3), (2, 'a', 4)", columns=columns)
         assert table.rows() == [(1, "a", 1), (1, "b", 3), (2, "a", 4)]
 
+    @pytest.mark.slow
     def test_all_columns_may_be_the_key(self, shop: Callable[..., Shop], unit: str) -> None:
         table = shop(" key=id,name", unit)
         table.put("(1, 'a')")
@@ -240,6 +244,7 @@ class TestAppend:
         assert (again.changed, again.rows, again.snapshot) == (False, 1, first.snapshot)
         assert table.commits() == before
 
+    @pytest.mark.slow
     def test_rows_that_others_wrote_meanwhile_are_counted(
         self, shop: Callable[..., Shop], unit: str, bench: Bench
     ) -> None:

@@ -180,6 +180,7 @@ class TestParts:
         jobs.done(D2)
         assert jobs.seen[-2:] == [[(D1, "eu", 1)], []]
 
+    @pytest.mark.slow
     def test_columns_that_divide_it_do_not_change(self, jobs: Jobs, kind: str) -> None:
         jobs.write(EXTRACT.format(io=jobs.io(kind)).replace(', "region")', ",)"))
         jobs.rows |= {D1: [(D1, "eu", 1), (D1, "us", 2)], D2: [(D1, "eu", 3)]}
@@ -495,6 +496,7 @@ class TestResults:
         jobs.done(D2)
         assert jobs.seen == [[(D1, 1, 1), (D1, 2, 1)], [(D1, 1, 6), (D2, 9, 9)]]
 
+    @pytest.mark.slow
     def test_a_merge_knows_the_key_of_rows_that_do_not_say_it(self, jobs: Jobs) -> None:
         jobs.write(
             f"""
@@ -560,7 +562,7 @@ class TestResults:
         assert "`source`.`idd` cannot be resolved. Did you mean" in str(step.record.error)
 
     @pytest.mark.parametrize(
-        "lake", ["main", "ducklake", pytest.param("delta", marks=pytest.mark.slow)]
+        "lake", ["main", *(pytest.param(n, marks=pytest.mark.slow) for n in ("ducklake", "delta"))]
     )
     def test_a_merge_inserts_all_columns_into_its_slice(self, jobs: Jobs, lake: str) -> None:
         jobs.write(
@@ -648,7 +650,12 @@ class TestResults:
         ]
 
     @pytest.mark.parametrize(
-        "where", ["io={iceberg}", "io={delta}", 'writes="lake://ducklake/two"']
+        "where",
+        [
+            "io={iceberg}",
+            pytest.param("io={delta}", marks=pytest.mark.slow),
+            'writes="lake://ducklake/two"',
+        ],
     )
     def test_several_rows_of_a_merge_match_one(self, jobs: Jobs, where: str) -> None:
         kept = where.format(iceberg=jobs.io("iceberg"), delta=jobs.io("delta"))
@@ -718,7 +725,7 @@ class TestResults:
         refused, _ = jobs.run().steps
         assert "the rows have n as string, not bigint, which it is in" in str(refused.record.error)
 
-    @pytest.mark.parametrize("kind", ["iceberg", "delta"])
+    @pytest.mark.parametrize("kind", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
     def test_a_merge_brings_new_columns_into_what_an_io_keeps(self, jobs: Jobs, kind: str) -> None:
         jobs.write(
             f"""

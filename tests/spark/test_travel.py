@@ -91,6 +91,7 @@ def test_what_a_table_went_back_to_is_there_twice(bench: Bench) -> None:
     assert [row["a"] for row in rows(bench, at=found[0].at)] == [1]
 
 
+@pytest.mark.slow
 def test_a_commit_that_was_staged_says_whose_it_is_and_is_not_there_before(bench: Bench) -> None:
     script = """\
 -- pipeline
@@ -121,6 +122,7 @@ SELECT 1 AS a
     assert before.run == "early"
 
 
+@pytest.mark.slow
 def test_the_current_rows_of_a_history_are_those_of_the_snapshot(bench: Bench) -> None:
     bench.run(HISTORY, arguments={"name": "ada"})
     bench.run(HISTORY, arguments={"name": "eve"}, fire_time=NOON + timedelta(days=1))
