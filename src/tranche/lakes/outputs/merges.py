@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tranche.errors import ColumnsRejected, MergeRejected
-from tranche.jobs.merge import Merge, When
+from tranche.jobs.merge import Match, Merge, When
 from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.merging import several_match
@@ -85,13 +85,21 @@ def check_merge(merge: Merge, rows: DataFrame, known: StructType, where: str) ->
                     f"a Merge sets the column {name}, and {where} has none",
                     f"the columns are {', '.join(known.names)}",
                 )
-    empty = rows.sparkSession.createDataFrame([], known)
-    both = empty.alias("target").join(rows.alias(SOURCE))
-    texts = [merge.condition]
+    target = rows.sparkSession.createDataFrame([], known).alias("target")
+    source = rows.alias(SOURCE)
+    seen: dict[Match, DataFrame] = {
+        "matched": target.join(source),
+        # A name without a table means a column of the only side that there is.
+        "not_matched": source,
+        "not_matched_by_source": target,
+    }
+    texts: dict[Match, list[str]] = {"matched": [merge.condition]}
     for when in merge.clauses:
-        texts += [when.condition] if when.condition is not None else []
-        texts += [value for _, value in when.values or ()]
-    both.select(*map(F.expr, texts)).schema  # noqa: B018 - Spark looks at it then
+        own = texts.setdefault(when.match, [])
+        own += [when.condition] if when.condition is not None else []
+        own += [value for _, value in when.values or ()]
+    for match, found in texts.items():
+        seen[match].select(*map(F.expr, found)).schema  # noqa: B018 - Spark looks at it then
 
 
 def _takes_all(merge: Merge) -> bool:
