@@ -76,6 +76,7 @@ def portion(read: int | None, of: int | None, at_most: int | None = None) -> dic
     return {"read": read, "at_most": read if at_most is None else at_most, "of": of}
 
 
+@pytest.mark.slow
 def test_files_and_partitions_that_are_read(shop: Shell) -> None:
     found = shop.json("explain", "reads", "-p", DAY, "--scan")
     assert [s["kind"] for s in found["statements"]] == ["setup", "setup", "select"]

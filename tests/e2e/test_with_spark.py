@@ -36,6 +36,7 @@ def slices(result: dict[str, Any]) -> list[tuple[str, str, str, int]]:
     return [(s["asset"], s["partition"], s["status"], s["rows"]) for s in result["steps"]]
 
 
+@pytest.mark.slow
 def test_a_slice_is_idempotent_and_others_stay(shell: Shell) -> None:
     shell.json("init")
     shell.quick()

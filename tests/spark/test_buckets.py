@@ -74,6 +74,7 @@ def rows_of(bench: Bench) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in bench.sql("SELECT id, name FROM @t ORDER BY id, name")]
 
 
+@pytest.mark.slow
 def test_slices_are_written_tested_and_read_by_duckdb(bench: Bench, objects: Store) -> None:
     keyed = " key=id"
     tested = {"how": keyed, "more": "-- data_test not_null name\n"}

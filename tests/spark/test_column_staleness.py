@@ -30,6 +30,7 @@ def shop_of(bench: Bench, **readers: str) -> Shop:
     return shop
 
 
+@pytest.mark.slow
 def test_only_readers_of_what_has_changed_are_stale(bench: Bench) -> None:
     shop = shop_of(bench)
     shop.run("up", rows(note="z"))

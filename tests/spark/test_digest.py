@@ -93,6 +93,7 @@ OTHER = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", SAME)
 def test_the_same_rows(bench: Bench, case: str) -> None:
     left, right = SAME[case]

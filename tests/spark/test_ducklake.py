@@ -642,6 +642,7 @@ def test_upkeep_of_files_that_others_put_elsewhere(bench: Bench) -> None:
 SPACES = "東　京\u00a0x"
 
 
+@pytest.mark.slow
 def test_keys_with_spaces_that_are_not_ascii(bench: Bench) -> None:
     """Spark spells such signs otherwise in the addresses of files."""
     text = (

@@ -222,6 +222,7 @@ class TestLine:
         table.put(range(10), line and "day(ts), year(TS), bucket(4, name)")
         assert table.metadata() == before + 2
 
+    @pytest.mark.slow
     def test_a_failing_test_leaves_readers_what_they_had(
         self, bench: Bench, events: Callable[..., Events]
     ) -> None:

@@ -141,6 +141,7 @@ def test_a_frame_that_reads_tables_with_every_strategy(lake: OpenLake) -> None:
             assert len(rows(lake, f"{table}{number}")) == expected, table
 
 
+@pytest.mark.slow
 def test_tests_keep_bad_rows_from_readers(lake: OpenLake) -> None:
     lake.replace(name(lake), numbers(lake, 1), tests=["unique id"])
     with pytest.raises(NotPublished, match=r"unique id \(2 rows\)") as failed:

@@ -141,6 +141,7 @@ class TestPartition:
             bench.run(script, partition="2026-05-15")
         assert bench.sql(f"SHOW TABLES IN main.`{bench.schema}` LIKE 'u'") == []
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("first", "later", "fits"),
         [
