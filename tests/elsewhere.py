@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
@@ -32,7 +32,16 @@ def two_workers() -> Iterator[str]:
         yield "local-cluster[2,1,1024]"
     finally:
         for left in set(folder.glob("*")) - before:
-            shutil.rmtree(left, ignore_errors=True)
+            # Another suite may have a cluster at the same time.
+            if not any(place.is_relative_to(left) for place in _working_in()):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _working_in() -> Iterator[Path]:
+    """The folders in which processes work, as far as the system tells."""
+    for process in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            yield process.readlink()
 
 
 @contextmanager
