@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tranche import service
@@ -44,4 +45,16 @@ def opened(files: Mapping[str, str] | None = None) -> Iterator[Opened]:
             spark.sql("CREATE NAMESPACE IF NOT EXISTS main.default")
             yield Opened(folder, spark, engine, store)
     finally:
+        _end_java()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_java() -> None:
+    """What a Java process has loaded, it keeps, and the next part may need other jars."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    SparkContext._gateway = SparkContext._jvm = None
