@@ -723,6 +723,12 @@ class TestResults:
         jobs.write(body.format(kept=growing), arguments="")
         jobs.done()
         assert jobs.seen == [[(1, 1), (2, 2)], [(1, 5, "x"), (2, 2, None)]]
+        leaving = growing.replace("sync", "warn")
+        jobs.write(body.format(kept=leaving), arguments="")
+        jobs.rows["all"] = [(1, 6, "y", 0.5)], "id int, n bigint, label string, share double"
+        warnings = jobs.done().warnings
+        assert "lake://ducklake/grown: new columns share are left out" in str(warnings)
+        assert jobs.seen[-1] == [(1, 6, "y"), (2, 2, None)]
         jobs.rows["all"] = [(1, "six")], "id int, n string"
         refused, _ = jobs.run().steps
         assert "the rows have n as string, not bigint, which it is in" in str(refused.record.error)

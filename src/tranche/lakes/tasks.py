@@ -18,7 +18,7 @@ from tranche.jobs.merge import Merge
 from tranche.jobs.own_io import read_own, write_own
 from tranche.lakes.commit import Commit
 from tranche.lakes.given import frame_of
-from tranche.lakes.outputs.merges import MergePlace, check_merge
+from tranche.lakes.outputs.merges import MergePlace, check_merge, new_columns
 from tranche.lakes.outputs.parts import (
     columns_of,
     in_parts,
@@ -71,7 +71,7 @@ class TaskExecution(CodeExecution):
 
     def stage(self) -> Staged:
         staged = self.staged()
-        warnings = (*staged.warnings, *self.unfiltered())
+        warnings = (*staged.warnings, *self.unfiltered(), *self.left_out())
         return replace(staged, warnings=warnings, traced=self.traced)
 
     def staged(self) -> Staged:
@@ -133,6 +133,20 @@ class TaskExecution(CodeExecution):
             and not value.output.auto_filter
             and not value.all_partitions
         ]
+
+    def left_out(self) -> list[str]:
+        """The columns of a Merge that do not enter the table, which is to be told."""
+        made = self.step.script.annotations.materialize
+        asked = made is not None and made.on_schema_change == "warn"
+        if made is None or not asked or not isinstance(self.returned, Merge):
+            return []
+        assert self.rows_kept is not None, "nothing was staged"
+        place = self.places.merging(made.asset, self.output.kind)
+        known = place.columns()
+        if known is None:
+            return []
+        names = new_columns(self.returned, self.rows_kept, known)
+        return [f"{place}: new columns {', '.join(names)} are left out"] if names else []
 
     def publish(self, leave_out: frozenset[str] = frozenset()) -> Written:
         made = self.step.script.annotations.materialize
@@ -308,9 +322,8 @@ class TaskExecution(CodeExecution):
         elif merge.inserts_all or place.columns() is None:
             # Rows of any key may match; those that are inserted need a place.
             rows = self.with_columns(rows)
-        if place.columns() is None:
-            # It is not made for a Merge that breaks.
-            check_merge(merge, rows, rows.schema, str(place))
+        # A table is not made for a Merge that breaks.
+        check_merge(merge, rows, place.columns() or rows.schema, str(place))
         # What is merged into nothing is what nothing has matched.
         created(place, rows.limit(0), by, self.commit_apart())
         place.merge(merge, rows, self.commit, keys, policy=policy)

@@ -103,8 +103,6 @@ class _Merge:
             F.col(_ACTION),
         ).persist()
         try:
-            if self.once:
-                _check_once(made)
             self._write(made, columns, clauses)
         finally:
             made.unpersist()
@@ -116,8 +114,12 @@ class _Merge:
 
         def counts() -> tuple[int, int]:
             new = F.count_if(F.col(FILE).isNull())
-            row = made.agg(F.count(F.lit(1)), new).collect()[0]
-            return int(row[0]), int(row[1])
+            # Counted only where a row may be changed twice.
+            different = F.count_distinct(FILE, POSITION) if self.once else F.lit(0)
+            changed, inserted, held = made.agg(F.count(F.lit(1)), new, different).collect()[0]
+            if self.once and changed - inserted > held:
+                raise several_match()
+            return int(changed), int(inserted)
 
         rows = made.where(F.col(_ACTION).isin(stay)).select(*map(quoted_name, columns))
         gone = made.where(F.col(FILE).isNotNull()).select(FILE, POSITION)
@@ -161,10 +163,3 @@ class _Matched:
     def delete(self) -> _Merge:
         self.clauses.append(_Clause(self.condition, None))
         return self.merge_
-
-
-def _check_once(made: DataFrame) -> None:
-    """Breaks as Spark's own does where a row would become two."""
-    changed = made.where(F.col(FILE).isNotNull()).groupBy(FILE, POSITION)
-    if changed.count().where(F.col("count") > 1).take(1):
-        raise several_match()

@@ -10,8 +10,7 @@ from pyspark.sql import DataFrame
 from tranche.lakes.commit import Commit
 from tranche.lakes.ducklake.table import DuckLakeTable
 from tranche.lakes.outputs.merges import SOURCE, MergePlace, Opened
-from tranche.lakes.outputs.place import Kept
-from tranche.lakes.table import ADDED, in_keys
+from tranche.lakes.table import in_keys
 from tranche.lakes.target import Target
 from tranche.model.strategy import PARTITION_COLUMN, Replace
 
@@ -37,16 +36,3 @@ class DuckLakePlace(MergePlace):
         into = self.table.merging(rows)
         among = in_keys(PARTITION_COLUMN, keys) if keys else None
         return into.table, partial(into.opened, source=SOURCE, among=among)
-
-    def published(self, commit: Commit) -> Kept | None:
-        if self.table.columns() is None:
-            return None
-        found = self.table.published(commit)
-        if found is None:
-            return None
-        rows = found.count(ADDED) if found.changed is None else found.changed
-        return Kept(rows=rows, snapshot=found.id)
-
-    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
-        # What changes nothing is no commit.
-        return self.published(commit) or Kept(rows=0)

@@ -17,8 +17,8 @@ from tranche.lakes.columns import Fit
 from tranche.lakes.commit import Commit
 from tranche.lakes.merging import several_match
 from tranche.lakes.outputs.fitting import fitted
-from tranche.lakes.outputs.place import Place
-from tranche.lakes.table import Table
+from tranche.lakes.outputs.place import Kept, Place
+from tranche.lakes.table import ADDED, Snapshot, Table
 from tranche.model.strategy import PARTITION_COLUMN, SchemaPolicy
 from tranche.script.binding import quoted_name
 from tranche.script.retargeting import retargeted
@@ -44,6 +44,25 @@ class MergePlace(Place):
     def columns(self) -> StructType | None:
         return self.table.columns()
 
+    def published(self, commit: Commit) -> Kept | None:
+        if self.table.columns() is None:
+            return None
+        found = self.table.published(commit)
+        return None if found is None else self.kept(found, self.parts_of(found.id))
+
+    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
+        found = self.table.published(commit)
+        # Where nothing changes, there is no commit.
+        return Kept(rows=0) if found is None else self.kept(found, self.parts_of(found.id))
+
+    def kept(self, found: Snapshot, parts: frozenset[str]) -> Kept:
+        rows = found.count(ADDED) if found.changed is None else found.changed
+        return Kept(rows=rows, snapshot=found.id, parts=parts)
+
+    def parts_of(self, snapshot: str) -> frozenset[str]:
+        """The parts that a commit has brought rows to."""
+        return frozenset()
+
     @abstractmethod
     def merging(self, rows: DataFrame, keys: Sequence[str]) -> tuple[str, Opened]:
         """What stands for the table in conditions, and what begins a MERGE of these rows into the
@@ -62,7 +81,6 @@ class MergePlace(Place):
         changes but the slices of these keys."""
         known = self.columns()
         assert known is not None, f"{self} does not exist"
-        check_merge(merge, rows, known, str(self))
         fit = _fit(merge, rows, known, str(self), policy)
         if fit.changes:
             self.table.alter(fit)
@@ -122,6 +140,12 @@ def _fit(merge: Merge, rows: DataFrame, known: StructType, where: str, policy: S
     if policy == "sync":
         return Fit(rows, found.added, found.widened)
     return Fit(rows.drop(*added))
+
+
+def new_columns(merge: Merge, rows: DataFrame, known: StructType) -> list[str]:
+    """The columns of the rows that would enter a table as they are, and that it has not."""
+    have = {name.lower() for name in known.names}
+    return [n for n in rows.columns if n.lower() not in have] if _takes_all(merge) else []
 
 
 def _condition(merge: Merge, name: str, keys: Sequence[str]) -> Column:

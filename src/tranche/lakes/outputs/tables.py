@@ -19,7 +19,6 @@ from tranche.lakes.outputs.merges import SOURCE, MergePlace, Opened
 from tranche.lakes.outputs.parts import in_parts, part_text, text_of
 from tranche.lakes.outputs.place import DividedPlace, Kept
 from tranche.lakes.parquet.paths import UNNAMED, nameable
-from tranche.lakes.table import ADDED, Snapshot
 from tranche.lakes.tuning import in_few_words
 from tranche.script.binding import escaped_path, quoted_name
 
@@ -38,25 +37,6 @@ class TablePlace(MergePlace, DividedPlace):
 
     def rows(self) -> DataFrame:
         return self.table.rows()
-
-    def published(self, commit: Commit) -> Kept | None:
-        if self.table.columns() is None:
-            return None
-        found = self.table.published(commit)
-        return None if found is None else self.kept(found, self.parts_of(found.id))
-
-    def made(self, commit: Commit, by: Sequence[str]) -> Kept:
-        found = self.table.published(commit)
-        # No rows that take the place of nothing are no commit for Iceberg.
-        return Kept(rows=0) if found is None else self.kept(found, self.parts_of(found.id))
-
-    def kept(self, found: Snapshot, parts: frozenset[str]) -> Kept:
-        rows = found.count(ADDED) if found.changed is None else found.changed
-        return Kept(rows=rows, snapshot=found.id, parts=parts)
-
-    def parts_of(self, snapshot: str) -> frozenset[str]:
-        """The parts that a commit has brought rows to."""
-        raise NotImplementedError
 
     def creating(self, rows: DataFrame, by: Sequence[str]) -> DataFrameWriterV2:
         """What makes the table."""
